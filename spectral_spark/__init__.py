@@ -1,0 +1,34 @@
+"""Spectral topic models for corpora with a document tree, on Spark.
+
+The public names load on first use, so that the NumPy-only packages (``moments``, ``solve``, ``refine``, ``ibp``) can be
+imported without Spark.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from spectral_spark.ml.hdp import SpectralHDP, SpectralHDPModel
+    from spectral_spark.ml.ibp import SpectralIBP, SpectralIBPModel
+    from spectral_spark.moments.state import MomentState
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "SpectralHDP": "spectral_spark.ml.hdp",
+    "SpectralHDPModel": "spectral_spark.ml.hdp",
+    "SpectralIBP": "spectral_spark.ml.ibp",
+    "SpectralIBPModel": "spectral_spark.ml.ibp",
+    "MomentState": "spectral_spark.moments.state",
+}
+__all__ = ["MomentState", "SpectralHDP", "SpectralHDPModel", "SpectralIBP", "SpectralIBPModel"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'spectral_spark' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,1 @@
+"""Documents come in: readers, tokens, vocabulary, the corpus on disk."""

@@ -1,0 +1,1 @@
+"""How it runs: the only package that runs Spark work."""

@@ -1,0 +1,21 @@
+"""Errors that are meant for people: each says what was wrong, where, and what to do."""
+
+
+class SpectralError(ValueError):
+    """Base of every error this package raises on purpose. The command line prints its message and nothing else."""
+
+
+class InputError(SpectralError):
+    """The data cannot be used as it is."""
+
+
+class SettingsError(SpectralError):
+    """A parameter, flag or configuration value is wrong."""
+
+
+class FormatError(SpectralError):
+    """A saved corpus, model, basis or state is missing parts, damaged, foreign or too new."""
+
+
+class CapacityError(SpectralError):
+    """The work does not fit the memory it would be given."""

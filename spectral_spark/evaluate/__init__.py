@@ -1,0 +1,1 @@
+"""How good it is: document completion, coherence, recovery error."""

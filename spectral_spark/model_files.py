@@ -1,0 +1,137 @@
+"""The model directory on disk, read and written without Spark.
+
+``topics/``, ``vocabulary/`` and ``nodes/`` are Parquet, ``summary.json`` the run report, ``metadata/`` the parameters,
+``moments/`` the additive state (see ``moments.state``), ``evaluation.json`` and ``changes.json`` are optional.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from spectral_spark.errors import FormatError
+from spectral_spark.storage import SavedDirectory, Staging, open_directory
+
+MODEL_KIND, MODEL_VERSION = "spectral-hdp-model", 1
+
+
+@dataclass(frozen=True, eq=False)
+class NodeTable:
+    """The document tree as fitted. Node 0 is the root; parents come before their children.
+
+    Attributes
+    ----------
+    paths : one tuple of names per node, () for the root.
+    documents : int array of shape (nodes,), training documents at or below the node.
+    effective_sample_size : float array of shape (nodes,).
+    proportions : float array of shape (nodes, k), rows sum to one.
+    """
+
+    paths: tuple[tuple[str, ...], ...]
+    documents: np.ndarray
+    effective_sample_size: np.ndarray
+    proportions: np.ndarray
+
+    @property
+    def levels(self) -> list[int]:
+        return [len(path) for path in self.paths]
+
+
+@dataclass(frozen=True, eq=False)
+class TopicModelFiles:
+    """Everything a saved model says about its topics.
+
+    Attributes
+    ----------
+    topics : array of shape (d, k), columns sum to one.
+    weights : array of shape (k,), share of the corpus of each topic, sums to one.
+    vocabulary : the d words, or None when they are not known.
+    nodes : the document tree.
+    summary : the run report (``summary.json``).
+    metadata : parameters of the fit (``metadata/params.json``).
+    evaluation, changes : ``evaluation.json`` / ``changes.json`` (how topics moved in an update), None when absent.
+    """
+
+    topics: np.ndarray
+    weights: np.ndarray
+    vocabulary: tuple[str, ...] | None
+    nodes: NodeTable
+    summary: dict[str, Any]
+    metadata: dict[str, Any] = field(default_factory=dict)
+    evaluation: dict[str, Any] | None = None
+    changes: dict[str, Any] | None = None
+
+
+def write_model_files(staging: Staging, files: TopicModelFiles) -> None:
+    """Write all parts but the moments into a staging directory (see ``storage.new_directory``)."""
+    k = files.topics.shape[1]
+    staging.write_table("topics", pa.table({
+        "topic": pa.array(range(k), pa.int32()),
+        "weight": pa.array(files.weights, pa.float64()),
+        "terms": _rows(files.topics.T),
+    }))
+    if files.vocabulary is not None:
+        staging.write_table("vocabulary", pa.table({
+            "term_id": pa.array(range(len(files.vocabulary)), pa.int32()), "term": pa.array(files.vocabulary, pa.string()),
+        }))
+    nodes = files.nodes
+    staging.write_table("nodes", pa.table({
+        "path": pa.array([list(path) for path in nodes.paths], pa.list_(pa.string())),
+        "level": pa.array(nodes.levels, pa.int32()),
+        "documents": pa.array(nodes.documents, pa.int64()),
+        "effectiveSampleSize": pa.array(nodes.effective_sample_size, pa.float64()),
+        "proportions": _rows(nodes.proportions),
+    }))
+    staging.write_json("summary.json", files.summary)
+    staging.write_json("metadata/params.json", files.metadata)
+    if files.evaluation is not None:
+        staging.write_json("evaluation.json", files.evaluation)
+    if files.changes is not None:
+        staging.write_json("changes.json", files.changes)
+
+
+def read_model_files(path: str) -> TopicModelFiles:
+    """Read a saved model; anything incomplete, foreign, newer or inconsistent is refused."""
+    return model_files_from(open_directory(path, MODEL_KIND, MODEL_VERSION))
+
+
+def model_files_from(saved: SavedDirectory) -> TopicModelFiles:
+    """The same from a directory that is already open."""
+    topics_table = saved.read_table("topics")
+    topics = _matrix(topics_table["terms"], saved.path).T
+    weights = topics_table["weight"].to_numpy()
+    vocabulary = None
+    if saved.has("vocabulary/part-0.parquet"):
+        vocabulary = tuple(saved.read_table("vocabulary")["term"].to_pylist())
+        if len(vocabulary) != topics.shape[0]:
+            raise FormatError(f"'{saved.path}': {len(vocabulary)} words in vocabulary/, {topics.shape[0]} in topics/")
+    table = saved.read_table("nodes")
+    nodes = NodeTable(
+        tuple(tuple(path) for path in table["path"].to_pylist()),
+        table["documents"].to_numpy(),
+        table["effectiveSampleSize"].to_numpy(),
+        _matrix(table["proportions"], saved.path),
+    )
+    if nodes.proportions.shape[1] != topics.shape[1]:
+        raise FormatError(f"'{saved.path}': nodes/ has {nodes.proportions.shape[1]} topics, topics/ {topics.shape[1]}")
+    return TopicModelFiles(
+        topics, weights, vocabulary, nodes, saved.read_json("summary.json"), saved.read_json("metadata/params.json"),
+        saved.read_json("evaluation.json") if saved.has("evaluation.json") else None,
+        saved.read_json("changes.json") if saved.has("changes.json") else None,
+    )
+
+
+def _rows(matrix: np.ndarray) -> pa.Array:
+    rows, width = matrix.shape
+    offsets = np.arange(0, (rows + 1) * width, width, dtype=np.int32) if width else np.zeros(rows + 1, np.int32)
+    return pa.ListArray.from_arrays(offsets, pa.array(np.ascontiguousarray(matrix).ravel(), pa.float64()))
+
+
+def _matrix(column: pa.ChunkedArray, path: str) -> np.ndarray:
+    rows: Sequence[np.ndarray] = [chunk.flatten().to_numpy() for chunk in column.chunks]
+    flat = np.concatenate(rows) if rows else np.zeros(0)
+    if len(column) == 0 or len(flat) % len(column):
+        raise FormatError(f"'{path}': rows of unequal length; the directory is damaged")
+    return flat.reshape(len(column), -1)

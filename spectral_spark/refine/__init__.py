@@ -1,0 +1,1 @@
+"""What is polished: incremental EM kernels, node priors, concentrations. NumPy only."""

@@ -1,0 +1,1 @@
+"""What is found: whitening, rank, tensor solvers, reconstruction. NumPy only."""

@@ -1,0 +1,1 @@
+"""Where documents belong: nodes, census, document weights, effective sample sizes."""
