@@ -74,7 +74,8 @@ def write_model_files(staging: Staging, files: TopicModelFiles) -> None:
     }))
     if files.vocabulary is not None:
         staging.write_table("vocabulary", pa.table({
-            "term_id": pa.array(range(len(files.vocabulary)), pa.int32()), "term": pa.array(files.vocabulary, pa.string()),
+            "term_id": pa.array(range(len(files.vocabulary)), pa.int32()),
+            "term": pa.array(files.vocabulary, pa.string()),
         }))
     nodes = files.nodes
     staging.write_table("nodes", pa.table({

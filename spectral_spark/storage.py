@@ -2,8 +2,8 @@
 
 Everything the driver saves (models, bases, moment states, checkpoints) goes through here: files are written into a
 staging directory beside the target, listed with their sizes and SHA-256 in ``manifest.json``, and moved into place as
-the last step. A reader accepts a directory only if the manifest is there, is of the expected kind and version, and every
-file matches it. Nothing is ever unpickled. Paths may be local or anything ``pyarrow.fs`` understands
+the last step. A reader accepts a directory only if the manifest is there, is of the expected kind and version, and
+every file matches it. Nothing is ever unpickled. Paths may be local or anything ``pyarrow.fs`` understands
 (``s3://``, ``gs://``, ``hdfs://``, ``abfs://``).
 """
 
@@ -95,7 +95,12 @@ class Staging:
 
 @contextmanager
 def new_directory(
-    path: str | os.PathLike[str], kind: str, version: int, *, overwrite: bool = False, about: Mapping[str, Any] | None = None
+    path: str | os.PathLike[str],
+    kind: str,
+    version: int,
+    *,
+    overwrite: bool = False,
+    about: Mapping[str, Any] | None = None,
 ) -> Iterator[Staging]:
     """Write a directory that appears complete, at once, when the block ends, and not at all when it raises.
 
@@ -193,7 +198,8 @@ def open_directory(path: str | os.PathLike[str], kind: str, version: int) -> Sav
         raise FormatError(f"'{path}' is a {found or 'foreign directory'}, not a {kind}")
     if not isinstance(manifest.get("version"), int) or manifest["version"] > version:
         raise FormatError(
-            f"'{path}' has {kind} format {manifest.get('version')}; this package reads up to {version}: upgrade spectral_spark"
+            f"'{path}' has {kind} format {manifest.get('version')}; this package reads up to {version}: "
+            "upgrade spectral_spark"
         )
     return SavedDirectory(inside, manifest, filesystem)
 

@@ -21,4 +21,4 @@ class Kernel(Protocol):
     """Starts an accumulator. A kernel is small and picklable; large arrays reach it through ``shared``."""
 
     def start(self, shared: Mapping[str, np.ndarray]) -> Accumulator:
-        """A fresh accumulator for one logical shard. ``shared`` holds the broadcast arrays; it must not be written to."""
+        """A fresh accumulator for one logical shard. ``shared`` holds the broadcast arrays and is never written to."""

@@ -17,6 +17,7 @@ class CountBatch:
     terms : int32 array of shape (nnz,), word ids, distinct within a document.
     counts : float64 array of shape (nnz,), positive whole numbers.
     nodes : int32 array of shape (n,), the tree node that owns each document (0 is the root).
+    keys : int64 array of shape (n,), a stable hash of each document's identity; the only source of per-document randomness.
     vocab_size : number of words d.
     """
 
@@ -24,6 +25,7 @@ class CountBatch:
     terms: np.ndarray
     counts: np.ndarray
     nodes: np.ndarray
+    keys: np.ndarray
     vocab_size: int
 
     @property
