@@ -17,7 +17,7 @@ class CountBatch:
     terms : int32 array of shape (nnz,), word ids, distinct within a document.
     counts : float64 array of shape (nnz,), positive whole numbers.
     nodes : int32 array of shape (n,), the tree node that owns each document (0 is the root).
-    keys : int64 array of shape (n,), a stable hash of each document's identity; the only source of per-document randomness.
+    keys : int64 array of shape (n,), a stable hash of each document: the only source of per-document randomness.
     vocab_size : number of words d.
     """
 
