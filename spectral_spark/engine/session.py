@@ -1,0 +1,133 @@
+"""Start Spark so that it works: the right Python and Java, one BLAS thread a worker, its log kept off the terminal."""
+
+import atexit
+import importlib
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from spectral_spark.engine.java import use_java
+from spectral_spark.errors import SettingsError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+BLAS_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_GIB = 1 << 30
+
+
+def start_session(
+    name: str,
+    *,
+    master: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    log: str | os.PathLike[str] | None = None,
+) -> "SparkSession":
+    """The Spark session of a job: the one spark-submit has prepared, or a new one.
+
+    What was given to ``spark-submit`` wins over the defaults here, and ``settings`` win over both.
+
+    Parameters
+    ----------
+    name : application name, shown in the Spark UI.
+    master : cluster to run on; None for spark-submit's, or all cores of this machine.
+    settings : further ``spark.*`` settings.
+    log : file for what Spark and its workers write; None leaves it on standard error.
+    """
+    prepare_environment()
+    submitted = started_by_spark_submit()
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    if submitted:
+        SparkContext._ensure_initialized()                 # makes the submitted settings visible in SparkConf
+    conf = SparkConf().setAppName(name)
+    wanted = dict(settings or {})
+    if master:
+        conf.setMaster(master)
+    elif not conf.contains("spark.master"):
+        conf.setMaster(wanted.pop("spark.master", "local[*]"))
+    for key, value in _defaults(conf.get("spark.master") or "").items():
+        if not conf.contains(key):
+            conf.set(key, value)
+    for key, value in wanted.items():
+        conf.set(key, value)
+    if not submitted and SparkContext._gateway is None:
+        SparkContext._ensure_initialized(gateway=launch_gateway(conf, _quiet(log)), conf=conf)
+    return SparkSession.builder.config(conf=conf).getOrCreate()
+
+
+def started_by_spark_submit() -> bool:
+    """Whether a JVM with its settings already waits for this process."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def prepare_environment() -> None:
+    """Set what must be set before Spark starts: the workers' Python, BLAS threads, Java, and an importable pyspark."""
+    for variable in BLAS_THREADS:
+        os.environ.setdefault(variable, "1")
+    find_pyspark()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if not started_by_spark_submit():
+        use_java()
+
+
+def find_pyspark() -> None:
+    """Make ``pyspark`` importable; findspark only helps where a Spark is unpacked but not pip-installed."""
+    if find_spec("pyspark") is not None:
+        return
+    if os.environ.get("SPARK_HOME") and find_spec("findspark") is not None:
+        importlib.import_module("findspark").init()
+        return
+    raise SettingsError(
+        "pyspark cannot be imported: pip install 'pyspark[sql]>=4.1,<4.4', or set SPARK_HOME to an unpacked Spark"
+    )
+
+
+def new_log() -> Path:
+    """A fresh file for Spark's own messages, in the directory for temporary files."""
+    handle, path = tempfile.mkstemp(prefix="spectral-spark-", suffix=".log")
+    os.close(handle)
+    return Path(path)
+
+
+def _quiet(log: str | os.PathLike[str] | None) -> dict[str, IO[bytes]]:
+    if log is None:
+        return {}
+    sink = open(log, "ab")                                  # noqa: SIM115  (lives as long as the JVM)
+    atexit.register(sink.close)
+    return {"stdout": sink, "stderr": sink}
+
+
+def _defaults(master: str) -> dict[str, str]:
+    """Settings that suit this package where the user has said nothing, each with its reason."""
+    defaults = {
+        "spark.ui.showConsoleProgress": "false",            # we write our own progress
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.adaptive.enabled": "true",
+    }
+    for variable in BLAS_THREADS:                           # Spark already runs one Python worker per core
+        defaults[f"spark.executorEnv.{variable}"] = "1"
+    if master.startswith("local"):
+        defaults |= {
+            "spark.driver.memory": local_memory(),          # the driver is the only JVM
+            "spark.driver.host": "127.0.0.1",               # laptops whose host name does not resolve
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.ui.enabled": "false",                    # no port taken; a cluster has its history server
+            "spark.sql.shuffle.partitions": str(max(2 * (os.cpu_count() or 2), 4)),
+        }
+    return defaults
+
+
+def local_memory() -> str:
+    """Heap for a local run: a quarter of the machine, between 1 and 8 GiB; Python workers need the rest."""
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        total = 4 * _GIB
+    return f"{min(max(total // 4 // _GIB, 1), 8)}g"
