@@ -1,0 +1,103 @@
+"""Who lives where: documents and words of every node, counted after unusable documents were dropped."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from spectral_spark.errors import InputError
+from spectral_spark.tree.nodes import DocumentTree
+
+
+@dataclass(frozen=True, eq=False)
+class Census:
+    """What each node owns itself; documents of its subnodes are counted there.
+
+    Attributes
+    ----------
+    tree : the document tree.
+    documents : int64 array of shape (nodes,).
+    tokens : float64 array of shape (nodes,), Σ m over the node's own documents of m words.
+    tokens_squared : float64 array of shape (nodes,), Σ m².
+    """
+
+    tree: DocumentTree
+    documents: np.ndarray
+    tokens: np.ndarray
+    tokens_squared: np.ndarray
+
+    def __post_init__(self) -> None:
+        for name in ("documents", "tokens", "tokens_squared"):
+            values = np.asarray(getattr(self, name))
+            if values.shape != (len(self.tree),):
+                raise InputError(f"census: {name} has shape {values.shape}, the document tree {len(self.tree)} nodes")
+            wrong = ~(np.isfinite(values) & (values >= 0))
+            if wrong.any():
+                node = int(np.flatnonzero(wrong)[0])
+                raise InputError(f"census: {values[node]} {name} at node '{'/'.join(self.tree.paths[node])}'")
+
+    @classmethod
+    def count(cls, tree: DocumentTree, nodes: np.ndarray, lengths: np.ndarray) -> "Census":
+        """Count documents given the node, shape (n,), and the number of words, shape (n,), of each."""
+        size, lengths = len(tree), np.asarray(lengths, dtype=float)
+        if len(nodes) and not 0 <= nodes.min() <= nodes.max() < size:
+            raise InputError(f"census: documents at nodes {nodes.min()} to {nodes.max()} of a tree of {size} nodes")
+        return cls(
+            tree,
+            np.bincount(nodes, minlength=size).astype(np.int64),
+            np.bincount(nodes, lengths, minlength=size),
+            np.bincount(nodes, lengths * lengths, minlength=size),
+        )
+
+    @cached_property
+    def documents_below(self) -> np.ndarray:
+        """Documents at or below each node, int64 array of shape (nodes,)."""
+        return self.tree.sum_below(self.documents)
+
+    @cached_property
+    def tokens_below(self) -> np.ndarray:
+        """Words at or below each node, array of shape (nodes,)."""
+        return self.tree.sum_below(self.tokens)
+
+    @cached_property
+    def tokens_squared_below(self) -> np.ndarray:
+        """Σ m² over the documents at or below each node, array of shape (nodes,)."""
+        return self.tree.sum_below(self.tokens_squared)
+
+    @cached_property
+    def children(self) -> np.ndarray:
+        """Children of each node that have documents, its own documents included; int64 array of shape (nodes,)."""
+        alive = self.documents_below[1:] > 0
+        return self.documents + np.bincount(self.tree.parent[1:][alive], minlength=len(self.tree))
+
+    def truncated(self, layers: int | str) -> tuple["Census", np.ndarray]:
+        """The census of the tree with fewer layers (see ``DocumentTree.truncated``), and where each node went."""
+        tree, new_node = self.tree.truncated(layers)
+        return self.moved(tree, new_node), new_node
+
+    def moved(self, tree: DocumentTree, new_node: np.ndarray) -> "Census":
+        """The same documents in another tree, where node i of this one is ``new_node[i]``."""
+        documents = np.zeros(len(tree), dtype=np.int64)
+        tokens, squared = np.zeros(len(tree)), np.zeros(len(tree))
+        np.add.at(documents, new_node, self.documents)
+        np.add.at(tokens, new_node, self.tokens)
+        np.add.at(squared, new_node, self.tokens_squared)
+        return Census(tree, documents, tokens, squared)
+
+    def __add__(self, other: "Census") -> "Census":
+        tree, mine, theirs = self.tree.union(other.tree)
+        a, b = self.moved(tree, mine), other.moved(tree, theirs)
+        return Census(
+            tree, a.documents + b.documents, a.tokens + b.tokens, a.tokens_squared + b.tokens_squared
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Census)
+            and self.tree == other.tree
+            and np.array_equal(self.documents, other.documents)
+            and np.array_equal(self.tokens, other.tokens)
+            and np.array_equal(self.tokens_squared, other.tokens_squared)
+        )
+
+    __hash__ = None  # type: ignore[assignment]

@@ -1,0 +1,135 @@
+"""The document tree: which nodes there are and who is whose parent."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from spectral_spark.errors import InputError, SettingsError
+
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentTree:
+    """Groups of documents, any and unequal depth. Documents hang below any node, the root included.
+
+    Nodes are in the order of their paths, so a parent comes before its children and a subtree is one contiguous run.
+
+    Attributes
+    ----------
+    paths : one tuple of names per node; node 0 is the root, ().
+    parent : int32 array of shape (nodes,), -1 at the root.
+    level : int32 array of shape (nodes,), 0 at the root.
+
+    Examples
+    --------
+    >>> tree = DocumentTree.from_paths([("internal", "ann"), ("external",)])
+    >>> tree.paths
+    ((), ('external',), ('internal',), ('internal', 'ann'))
+    >>> tree.parent.tolist()
+    [-1, 0, 0, 2]
+    """
+
+    paths: tuple[Path, ...]
+    parent: np.ndarray
+    level: np.ndarray
+
+    @classmethod
+    def from_paths(cls, paths: Iterable[Sequence[str]]) -> "DocumentTree":
+        """The tree of these paths and all their ancestors; repetitions and the order do not matter."""
+        known: set[Path] = {()}
+        for path in {_checked(path) for path in paths}:
+            while path not in known:
+                known.add(path)
+                path = path[:-1]
+        ordered = tuple(sorted(known))
+        index = {path: node for node, path in enumerate(ordered)}
+        parent = np.array([index[path[:-1]] if path else -1 for path in ordered], dtype=np.int32)
+        level = np.array([len(path) for path in ordered], dtype=np.int32)
+        return cls(ordered, parent, level)
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DocumentTree) and self.paths == other.paths
+
+    def __hash__(self) -> int:
+        return hash(self.paths)
+
+    @property
+    def depth(self) -> int:
+        """Level of the deepest node; a corpus without groups has 0."""
+        return int(self.level.max())
+
+    @cached_property
+    def _index(self) -> dict[Path, int]:
+        return {path: node for node, path in enumerate(self.paths)}
+
+    def index(self, path: Sequence[str]) -> int:
+        """The node of a path."""
+        try:
+            return self._index[tuple(path)]
+        except KeyError:
+            raise InputError(
+                f"document tree: there is no node '{'/'.join(map(str, path))}' among its {len(self)} nodes"
+            ) from None
+
+    def assign(self, paths: Iterable[Sequence[str]]) -> np.ndarray:
+        """The node of each document's path, int32 array of shape (documents,)."""
+        return np.fromiter((self.index(path) for path in paths), dtype=np.int32)
+
+    def truncated(self, layers: int | str) -> tuple["DocumentTree", np.ndarray]:
+        """The tree with fewer layers; documents move up to the deepest node that is left on their path.
+
+        Parameters
+        ----------
+        layers : 2 keeps root and documents, 3 one level of groups between them, …; "all" keeps everything.
+
+        Returns
+        -------
+        tree : the smaller tree.
+        new_node : int32 array of shape (nodes,), where each node of this tree went.
+        """
+        if layers == "all":
+            return self, np.arange(len(self), dtype=np.int32)
+        if not isinstance(layers, int) or layers < 2:
+            raise SettingsError(f"layers = {layers!r}: give 2 (no groups), 3 (one level of groups), … or 'all'")
+        keep = layers - 2
+        tree = DocumentTree.from_paths(path for path in self.paths if len(path) <= keep)
+        return tree, tree.assign(path[:keep] for path in self.paths)
+
+    def union(self, other: "DocumentTree") -> tuple["DocumentTree", np.ndarray, np.ndarray]:
+        """The tree of the nodes of both, and where the nodes of each went, int32 arrays of shape (its nodes,)."""
+        if self.paths == other.paths:
+            same = np.arange(len(self), dtype=np.int32)
+            return self, same, same
+        tree = DocumentTree.from_paths(self.paths + other.paths)
+        return tree, tree.assign(self.paths), tree.assign(other.paths)
+
+    @cached_property
+    def levels_upwards(self) -> list[np.ndarray]:
+        """Nodes by level, the deepest first and without the root: the order of every recursion towards the root."""
+        order = np.argsort(self.level, kind="stable")
+        cuts = np.searchsorted(self.level[order], np.arange(1, self.depth + 1))
+        return np.split(order, cuts)[:0:-1]
+
+    def sum_below(self, own: np.ndarray) -> np.ndarray:
+        """Sums of a value per node over each node's whole subtree, itself included; array of shape (nodes, ...)."""
+        total = np.array(own, copy=True)
+        for nodes in self.levels_upwards:
+            np.add.at(total, self.parent[nodes], total[nodes])
+        return total
+
+
+def _checked(path: Sequence[str]) -> Path:
+    if isinstance(path, str):
+        raise InputError(f"document tree: the path '{path}' is a string; give the names from the root down as a list")
+    if path is None or any(name is None for name in path):
+        raise InputError(f"document tree: the path {path!r} has a null; drop such documents or name the missing group")
+    wrong = next((name for name in path if not isinstance(name, str)), None)
+    if wrong is not None:
+        raise InputError(f"document tree: {wrong!r} in the path {path!r} is not a string; convert names to strings")
+    return tuple(path)

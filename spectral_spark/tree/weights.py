@@ -1,0 +1,71 @@
+"""How much each document counts, and how many equally weighted documents that is worth (formulas §7)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spectral_spark.errors import InputError, SettingsError
+from spectral_spark.tree.census import Census
+
+WEIGHTINGS = ("uniform", "ess", "tokens")
+
+
+@dataclass(frozen=True, eq=False)
+class NodeWeights:
+    """Document weights η that sum to one: a document of node v with m words weighs ``factor[v] * (m or 1)``.
+
+    Attributes
+    ----------
+    factor : array of shape (nodes,), zero where a node has no documents.
+    by_length : whether a document's weight is proportional to its number of words.
+    effective_sample_size : array of shape (nodes,), n_eff of the documents at or below each node; at the root 1/‖η‖².
+    """
+
+    factor: np.ndarray
+    by_length: bool
+    effective_sample_size: np.ndarray
+
+    def of_documents(self, nodes: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+        """η of documents given their node and their number of words; array of shape (documents,)."""
+        return self.factor[nodes] * (lengths if self.by_length else 1.0)
+
+
+def node_weights(census: Census, weighting: str) -> NodeWeights:
+    """Weights of the documents in a tree.
+
+    Parameters
+    ----------
+    census : documents and words per node, after drops.
+    weighting : ``"uniform"``, every node averages its children, documents of its own among them (the paper);
+        ``"ess"``, children count by their effective sample size, which makes all documents equal;
+        ``"tokens"``, a document is as many samples as it has words, and so up the tree.
+    """
+    if weighting not in WEIGHTINGS:
+        raise SettingsError(f"weighting = {weighting!r}: choose one of {', '.join(WEIGHTINGS)}")
+    documents, tokens = census.documents_below, census.tokens_below
+    if documents[0] == 0:
+        raise InputError("document tree: no document is left; each needs at least 3 words of the vocabulary")
+    if weighting == "uniform":
+        return _uniform(census)
+    has_documents = census.documents > 0
+    if weighting == "ess":
+        return NodeWeights(has_documents / documents[0], False, documents.astype(float))
+    squared = census.tokens_squared_below
+    sizes = np.divide(tokens**2, squared, out=np.zeros_like(tokens), where=squared > 0)
+    return NodeWeights(has_documents / tokens[0], True, sizes)
+
+
+def _uniform(census: Census) -> NodeWeights:
+    tree, children = census.tree, census.children
+    share = np.divide(1.0, children, out=np.zeros(len(tree)), where=children > 0)
+    path_weight = share.copy()
+    for nodes in tree.levels_upwards[::-1]:
+        path_weight[nodes] *= path_weight[tree.parent[nodes]]
+    inverse_sum = census.documents.astype(float)
+    inverse = np.zeros(len(tree))
+    for nodes in [*tree.levels_upwards, np.zeros(1, dtype=np.int64)]:
+        inverse[nodes] = inverse_sum[nodes] * share[nodes] ** 2
+        if nodes[0]:
+            np.add.at(inverse_sum, tree.parent[nodes], inverse[nodes])
+    sizes = np.divide(1.0, inverse, out=np.zeros(len(tree)), where=inverse > 0)
+    return NodeWeights(np.where(census.documents > 0, path_weight, 0.0), False, sizes)
