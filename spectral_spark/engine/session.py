@@ -3,9 +3,10 @@
 import atexit
 import importlib
 import os
+import re
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -14,6 +15,7 @@ from spectral_spark.engine.java import use_java
 from spectral_spark.errors import SettingsError
 
 if TYPE_CHECKING:
+    from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
 BLAS_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -25,17 +27,19 @@ def start_session(
     *,
     master: str | None = None,
     settings: Mapping[str, str] | None = None,
+    fallbacks: Mapping[str, str] | None = None,
     log: str | os.PathLike[str] | None = None,
 ) -> "SparkSession":
     """The Spark session of a job: the one spark-submit has prepared, or a new one.
 
-    What was given to ``spark-submit`` wins over the defaults here, and ``settings`` win over both.
+    ``settings`` win over what was given to spark-submit, that over ``spark-defaults.conf``, that over ``fallbacks``,
+    and those over the defaults of this module.
 
     Parameters
     ----------
     name : application name, shown in the Spark UI.
     master : cluster to run on; None for spark-submit's, or all cores of this machine.
-    settings : further ``spark.*`` settings.
+    settings, fallbacks : further ``spark.*`` settings; the second only where nothing else was said.
     log : file for what Spark and its workers write; None leaves it on standard error.
     """
     prepare_environment()
@@ -47,16 +51,15 @@ def start_session(
     if submitted:
         SparkContext._ensure_initialized()                 # makes the submitted settings visible in SparkConf
     conf = SparkConf().setAppName(name)
-    wanted = dict(settings or {})
+    for key, value in (settings or {}).items():
+        conf.set(key, value)
     if master:
         conf.setMaster(master)
-    elif not conf.contains("spark.master"):
-        conf.setMaster(wanted.pop("spark.master", "local[*]"))
+    said = set() if submitted else spark_defaults_keys()
+    for key, value in ({"spark.master": "local[*]"} | dict(fallbacks or {})).items():
+        _set_unless_said(conf, key, value, said)
     for key, value in _defaults(conf.get("spark.master") or "").items():
-        if not conf.contains(key):
-            conf.set(key, value)
-    for key, value in wanted.items():
-        conf.set(key, value)
+        _set_unless_said(conf, key, value, said)
     if not submitted and SparkContext._gateway is None:
         SparkContext._ensure_initialized(gateway=launch_gateway(conf, _quiet(log)), conf=conf)
     return SparkSession.builder.config(conf=conf).getOrCreate()
@@ -94,6 +97,22 @@ def new_log() -> Path:
     handle, path = tempfile.mkstemp(prefix="spectral-spark-", suffix=".log")
     os.close(handle)
     return Path(path)
+
+
+def spark_defaults_keys() -> set[str]:
+    """Names of the settings in the ``spark-defaults.conf`` that Spark will read."""
+    directory = os.environ.get("SPARK_CONF_DIR") or os.path.join(os.environ.get("SPARK_HOME") or "", "conf")
+    try:
+        lines = Path(directory, "spark-defaults.conf").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return set()
+    words = (re.split(r"[\s=:]", line.strip(), maxsplit=1)[0] for line in lines)
+    return {word for word in words if word.startswith("spark.")}
+
+
+def _set_unless_said(conf: "SparkConf", key: str, value: str, said: Set[str]) -> None:
+    if key not in said and not conf.contains(key):
+        conf.set(key, value)
 
 
 def _quiet(log: str | os.PathLike[str] | None) -> dict[str, IO[bytes]]:

@@ -1,0 +1,119 @@
+"""Run a request: start Spark when it is first needed, stop it at the end, and leave by an exit code that tells."""
+
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from spectral_spark.cli.failures import INTERNAL, USAGE, explain
+from spectral_spark.cli.parsing import PROGRAM, Request, parse
+from spectral_spark.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+
+class Run:
+    """What a verb has at hand while it works."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.terminal = Terminal(quiet=request.settings.quiet)
+        self.started = time.perf_counter()
+        self.log: Path | None = None
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self.started
+
+    @cached_property
+    def spark(self) -> "SparkSession":
+        """The session, started when it is first asked for."""
+        from spectral_spark.engine.session import new_log, start_session, started_by_spark_submit
+
+        settings = self.request.settings
+        if not settings.debug and not started_by_spark_submit():
+            self.log = new_log()
+        with self.terminal.doing("starting Spark"):
+            return start_session(
+                f"spectral-spark {self.request.verb.name}",
+                master=settings.master,
+                settings=dict(settings.spark_conf),
+                fallbacks=self.request.spark,
+                log=self.log,
+            )
+
+    def close(self, failed: bool) -> None:
+        """Stop Spark. Its log goes too, unless something unexpected happened."""
+        self.terminal.clear()
+        if "spark" in self.__dict__:
+            with suppress(Exception):
+                self.spark.stop()
+        if self.log is None:
+            return
+        if failed and self.log.stat().st_size:
+            print(f"{PROGRAM}: Spark's log is in {self.log}", file=sys.stderr)
+        else:
+            self.log.unlink(missing_ok=True)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run ``argv`` and return the exit code: 0 only when the output is complete.
+
+    2 stands for wrong usage or input, 1 for a failure of ours or Spark's, 130 for an interrupt.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        request = parse(words)
+    except Exception as error:
+        return _report(error, "--debug" in words)
+    if isinstance(request, str):
+        print(request, end="", file=sys.stdout if words else sys.stderr)
+        return 0 if words else USAGE
+    return execute(request)
+
+
+def execute(request: Request) -> int:
+    """Plan, and unless it is a dry run, do it."""
+    previous = signal.signal(signal.SIGTERM, _interrupt)
+    run = Run(request)
+    code = INTERNAL
+    try:
+        plan = request.verb.plan(request.settings)
+        if request.settings.dry_run:
+            print(f"{request.verb.name} would:", *(f"  {line}" for line in plan), sep="\n")
+        else:
+            request.verb.run(run, request.settings)
+        code = 0
+    except (Exception, KeyboardInterrupt) as error:
+        run.terminal.clear()
+        code = _report(error, request.settings.debug)
+    finally:
+        run.close(failed=code == INTERNAL)
+        signal.signal(signal.SIGTERM, previous)
+    return code
+
+
+def _interrupt(number: int, frame: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def _report(error: BaseException, debug: bool) -> int:
+    message, code = explain(error)
+    print(f"{PROGRAM}: {message}", file=sys.stderr)
+    if debug:
+        traceback.print_exception(error)
+    elif code == INTERNAL:
+        print(f"{PROGRAM}: --debug shows the traceback", file=sys.stderr)
+    return code
+
+
+def run_job(verb: str) -> None:
+    """What ``jobs/VERB.py`` does: the verb with the arguments of ``spark-submit``, ending the process."""
+    sys.exit(main([verb, *sys.argv[1:]]))

@@ -1,0 +1,69 @@
+"""A verb of the command line, and where the verbs are found: every module of ``cli.verbs`` is one."""
+
+from argparse import Namespace
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING
+
+from spectral_spark.cli.flags import Flag, key_and_value
+
+if TYPE_CHECKING:
+    from spectral_spark.cli.run import Run
+
+ORDER = ("demo", "ingest", "fit", "score", "evaluate", "update", "report", "basis", "ibp")
+
+COMMON = (
+    Flag("config", "settings of this run, a TOML file with a table per verb; flags win over it", metavar="FILE.toml"),
+    Flag("dry-run", "check the settings and inputs, say what would be done, and stop", switch=True),
+    Flag("master", "where to run: local[2], spark://host:7077, yarn, …; by default spark-submit's, or all cores of "
+         "this machine", metavar="URL"),
+    Flag("spark-conf", "one Spark setting, as spark.executor.memory=4g; may be repeated", read=key_and_value,
+         metavar="KEY=VALUE", repeated=True),
+    Flag("quiet", "no progress and no ending, errors only", switch=True),
+    Flag("debug", "show the traceback of an unexpected error, and Spark's log", switch=True),
+)
+OVERWRITE = Flag("overwrite", "replace the output if it exists", switch=True)
+
+
+@dataclass(frozen=True)
+class Verb:
+    """One thing the command line does.
+
+    Attributes
+    ----------
+    name, summary : the word on the command line and one line about it.
+    description : what ``--help`` teaches.
+    example : a command that works as it stands once its files are there.
+    flags : the verb's own flags.
+    plan : checks settings and inputs without starting Spark, and returns what would be done, line by line.
+    run : does it.
+    """
+
+    name: str
+    summary: str
+    description: str
+    example: str
+    flags: tuple[Flag, ...]
+    plan: Callable[[Namespace], list[str]]
+    run: Callable[["Run", Namespace], None]
+
+    @property
+    def all_flags(self) -> tuple[Flag, ...]:
+        return self.flags + COMMON
+
+    def flag(self, name: str) -> Flag | None:
+        """The flag of that name; underscores are as good as dashes."""
+        wanted = name.replace("_", "-")
+        return next((flag for flag in self.all_flags if flag.name == wanted), None)
+
+
+@cache
+def verbs() -> dict[str, Verb]:
+    """All verbs, in the order of the help text."""
+    package = import_module("spectral_spark.cli.verbs")
+    found = [import_module(f"{package.__name__}.{module.name}").VERB for module in iter_modules(package.__path__)]
+    rank = {name: place for place, name in enumerate(ORDER)}
+    return {verb.name: verb for verb in sorted(found, key=lambda verb: (rank.get(verb.name, len(rank)), verb.name))}

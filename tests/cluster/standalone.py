@@ -1,0 +1,129 @@
+"""A real Spark standalone cluster as processes on loopback, from the installed pyspark, and spark-submit to it."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO
+
+REPOSITORY = Path(__file__).parents[2]
+START_SECONDS = 90
+SUBMIT_SECONDS = 600
+
+
+class StandaloneCluster:
+    """One master and some workers, each a JVM of its own. Ports are chosen by the system and read from the logs."""
+
+    def __init__(self, scratch: Path, workers: int = 2, cores: int = 1, memory: str = "1g") -> None:
+        self.scratch, self._cores, self._memory = scratch, cores, memory
+        self._count = workers
+        self._sinks: list[IO[bytes]] = []
+        self.workers: list[subprocess.Popen[bytes]] = []
+        self.master: subprocess.Popen[bytes] | None = None
+        self.url = ""
+
+    def start(self) -> "StandaloneCluster":
+        try:
+            self.master = self._daemon("master", "master.Master", "--host", "127.0.0.1", "--port", "0")
+            log = self.scratch / "master.log"
+            self.url = _wait(self.master, log, r"spark://127\.0\.0\.1:\d+")
+            for number in range(self._count):
+                self.add_worker(number)
+            _wait(self.master, log, r"Registering worker", times=self._count)
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def add_worker(self, number: int) -> None:
+        directory = self.scratch / f"work-{number}"
+        self.workers.append(self._daemon(
+            f"worker-{number}", "worker.Worker", "--host", "127.0.0.1", "--port", "0", "--cores", str(self._cores),
+            "--memory", self._memory, "--work-dir", str(directory), self.url,
+        ))
+
+    def stop(self) -> None:
+        for process in [*self.workers, *filter(None, [self.master])]:
+            process.terminate()
+        for process in [*self.workers, *filter(None, [self.master])]:
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        for sink in self._sinks:
+            sink.close()
+        self.workers, self.master = [], None
+
+    def _daemon(self, name: str, role: str, *arguments: str) -> "subprocess.Popen[bytes]":
+        environment = os.environ | {
+            "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_LOCAL_DIRS": str(self.scratch / "local"),
+        }
+        sink = (self.scratch / f"{name}.log").open("wb")
+        self._sinks.append(sink)
+        command = [spark_script("spark-class"), f"org.apache.spark.deploy.{role}", *arguments, "--webui-port", "0"]
+        return subprocess.Popen(
+            command, stdout=sink, stderr=subprocess.STDOUT, env=environment, stdin=subprocess.DEVNULL, cwd=self.scratch
+        )
+
+
+def _wait(process: "subprocess.Popen[bytes]", log: Path, pattern: str, times: int = 1) -> str:
+    """Wait until a log has the pattern so many times, and return the first match."""
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        matches = re.findall(pattern, log.read_text(errors="replace"))
+        if len(matches) >= times:
+            return str(matches[0])
+        time.sleep(0.1)
+    raise RuntimeError(f"the cluster did not start in {START_SECONDS} s:\n{log.read_text(errors='replace')[-3000:]}")
+
+
+def spark_script(name: str) -> str:
+    """``spark-submit`` or ``spark-class`` of the installed pyspark."""
+    import pyspark
+
+    return str(Path(pyspark.__file__).parent / "bin" / name)
+
+
+def package_archive(directory: Path) -> Path:
+    """The package as a zip for ``--py-files``."""
+    archive = directory / "spectral_spark.zip"
+    if not archive.exists():
+        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as target:
+            for file in sorted((REPOSITORY / "spectral_spark").rglob("*")):
+                if file.is_file() and "__pycache__" not in file.parts:
+                    target.write(file, file.relative_to(REPOSITORY))
+    return archive
+
+
+def submit(
+    master: str,
+    script: str | Path,
+    arguments: Sequence[str],
+    *,
+    py_files: Path | None = None,
+    conf: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    timeout: float = SUBMIT_SECONDS,
+) -> "subprocess.CompletedProcess[str]":
+    """Run ``spark-submit`` and return what it said."""
+    settings = {
+        "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.ui.enabled": "false",
+        "spark.driver.memory": "1g", "spark.executor.memory": "1g", "spark.sql.shuffle.partitions": "4",
+        "spark.pyspark.python": sys.executable,
+    } | dict(conf or {})
+    command = [spark_script("spark-submit"), "--master", master]
+    for key, value in settings.items():
+        command += ["--conf", f"{key}={value}"]
+    if py_files is not None:
+        command += ["--py-files", str(py_files)]
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYSPARK_", "SPARK_"))}
+    return subprocess.run(
+        [*command, str(script), *map(str, arguments)], capture_output=True, text=True, check=False, timeout=timeout,
+        cwd=cwd, env=environment | {"SPARK_LOCAL_IP": "127.0.0.1"}, stdin=subprocess.DEVNULL,
+    )
