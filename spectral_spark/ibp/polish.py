@@ -1,0 +1,111 @@
+"""Least squares given the codes: one more pass that makes a spectral dictionary as good as a sampler's."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from spectral_spark.ibp.batch import DenseBatch, Runner
+from spectral_spark.ibp.codes import BinaryDecoder
+from spectral_spark.ibp.mean import ColumnMeans
+from spectral_spark.ibp.solution import FeatureModel
+from spectral_spark.ibp.sparse_posterior import sparse_posterior
+
+
+@dataclass(frozen=True)
+class PolishKernel:
+    """Sums for the regression of x on its codes: the most likely z, or for isFA and iICA the posterior of z ∘ y.
+
+    Shared: ``dictionary`` (d, k), ``probabilities`` (k,), ``offset`` (d,), ``noise_variance`` (1,), ``mean`` (d,) for
+    missing values. State: ``code_second`` Σ E[s sᵀ] (k, k), ``cross`` Σ (x−μ) E[s]ᵀ (d, k), ``codes`` Σ E[s] (k,),
+    ``active`` Σ P(z = 1) (k,), ``squares`` Σ ‖x−μ‖² (1,), ``log_likelihood`` (1,).
+    """
+
+    kind: str
+
+    def start(self, shared: Mapping[str, np.ndarray]) -> "_PolishAccumulator":
+        return _PolishAccumulator(model_from_shared(self.kind, shared), shared["mean"])
+
+
+class _PolishAccumulator:
+    def __init__(self, model: FeatureModel, mean: np.ndarray) -> None:
+        self._model, self._mean = model, mean
+        self._decoder = BinaryDecoder(model) if model.law.is_binary else None
+        d, k = model.dictionary.shape
+        self._second, self._cross = np.zeros((k, k)), np.zeros((d, k))
+        self._codes, self._active = np.zeros((2, k))
+        self._squares = self._log_likelihood = 0.0
+
+    def add(self, batch: DenseBatch) -> None:
+        values = batch.centred(self._mean)
+        if self._decoder is not None:
+            decoded = self._decoder.decode(values + self._mean)
+            codes, likelihood = decoded.most_likely, decoded.log_likelihood
+            self._second += codes.T @ codes
+            self._active += codes.sum(axis=0)
+        else:
+            posterior = sparse_posterior(values + self._mean, self._model)
+            codes, likelihood = posterior.mean, posterior.log_likelihood
+            self._second += posterior.second
+            self._active += posterior.activity.sum(axis=0)
+        self._cross += values.T @ codes
+        self._codes += codes.sum(axis=0)
+        self._squares += float(np.einsum("nd,nd->", values, values))
+        self._log_likelihood += float(likelihood.sum())
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {
+            "code_second": self._second,
+            "cross": self._cross,
+            "codes": self._codes,
+            "active": self._active,
+            "squares": np.array([self._squares]),
+            "log_likelihood": np.array([self._log_likelihood]),
+        }
+
+
+def model_from_shared(kind: str, shared: Mapping[str, np.ndarray]) -> FeatureModel:
+    return FeatureModel(
+        kind, shared["dictionary"], shared["probabilities"], shared["offset"], float(shared["noise_variance"][0])
+    )
+
+
+def shared_of(model: FeatureModel) -> dict[str, np.ndarray]:
+    """A model as broadcast arrays."""
+    return {
+        "dictionary": model.dictionary,
+        "probabilities": model.probabilities,
+        "offset": model.offset,
+        "noise_variance": np.array([model.noise_variance]),
+    }
+
+
+def polish_features(
+    run: Runner, model: FeatureModel, means: ColumnMeans, rounds: int, *, free_offset: bool
+) -> FeatureModel:
+    """Refit Φ, π and σ² (and a free offset) to the codes, ``rounds`` times, one pass each."""
+    for round_number in range(rounds):
+        shared = shared_of(model) | {"mean": means.mean}
+        sums = run(PolishKernel(model.kind), shared, f"polish {round_number + 1}")
+        model = _refit(sums, model, means, free_offset)
+    return model.ordered() if rounds else model
+
+
+def _refit(sums: Mapping[str, np.ndarray], model: FeatureModel, means: ColumnMeans, free_offset: bool) -> FeatureModel:
+    rows, (d, k) = means.rows, model.dictionary.shape
+    codes = sums["codes"] / rows
+    if free_offset:                                   # regression with intercept: centre the codes as well
+        gram = sums["code_second"] / rows - np.outer(codes, codes)
+        cross = sums["cross"] / rows
+    else:
+        gram = sums["code_second"] / rows
+        cross = sums["cross"] / rows + np.outer(means.mean, codes)
+    ridge = 1.0 / rows                    # one row's worth of the dictionary so far holds features that no row uses
+    dictionary = np.linalg.solve(gram + ridge * np.eye(k), (cross + ridge * model.dictionary).T).T
+    offset = means.mean - dictionary @ codes if free_offset else np.zeros(d)
+    total = sums["squares"][0] / rows + (0.0 if free_offset else float(means.mean @ means.mean))
+    noise = (total - float((dictionary * (2 * cross - dictionary @ gram)).sum())) / d
+    pi = np.clip(sums["active"] / rows, 0.25 / rows, 1.0 if not model.law.is_binary else 1 - 0.25 / rows)
+    return FeatureModel(model.kind, dictionary, pi, offset, max(noise, 0.0))
+
+
