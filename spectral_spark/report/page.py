@@ -1,0 +1,142 @@
+"""One self-contained HTML page from a saved model, without Spark and without a network.
+
+Everything is inlined: style, the two vendored libraries, our scripts and the data. A content security policy with the
+scripts' own hashes forbids all else, so that even a name that slipped through the escaping could not run.
+"""
+
+import base64
+import hashlib
+import json
+import uuid
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from importlib import resources
+from pathlib import PurePosixPath
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from spectral_spark.errors import FormatError, InputError
+from spectral_spark.model_files import TopicModelFiles, read_model_files
+from spectral_spark.report.encoding import finite, script_json
+from spectral_spark.report.hood import hood_tables
+from spectral_spark.report.payload import page_payload, topic_labels
+from spectral_spark.report.wording import answers, corpus_name
+from spectral_spark.storage import exists, resolve
+
+_LIBRARIES = ("vendor/d3.min.js", "vendor/plot.umd.min.js")
+_SCRIPTS = ("dom", "model", "topics", "map", "search", "tree", "compare", "charts", "main")
+_WORDS_IN_TABLE = 12
+
+
+def build_report(
+    model_path: str,
+    output: str,
+    evaluation: str | None = None,
+    title: str | None = None,
+    overwrite: bool = False,
+) -> None:
+    """Write the report page of a saved model.
+
+    Parameters
+    ----------
+    model_path : a model directory as ``fit`` and ``model.save`` write it.
+    output : the HTML file; it appears complete or not at all.
+    evaluation : JSON file of the verb ``evaluate``; without it, the model's own ``evaluation.json`` if it has one.
+    title : heading of the page; the corpus's name if not given.
+    overwrite : replace an existing file; without it one is refused.
+
+    Examples
+    --------
+    >>> build_report("out/model", "out/report.html", overwrite=True)  # doctest: +SKIP
+    """
+    if exists(output) and not overwrite:
+        raise InputError(f"'{output}' exists; choose another path, remove it, or allow overwriting")
+    files = read_model_files(model_path)
+    if evaluation is not None:
+        files = replace(files, evaluation=_read_evaluation(evaluation))
+    name = title or corpus_name(files) or PurePosixPath(model_path.rstrip("/")).name
+    _write_file(output, render(files, name).encode())
+
+
+def render(files: TopicModelFiles, title: str) -> str:
+    """The page as text."""
+    libraries = [_script(_resource(name)) for name in _LIBRARIES]
+    program = _script("\n".join(["(() => {", '"use strict";', *(_resource(f"scripts/{n}.js") for n in _SCRIPTS), "})();"]))
+    scripts = [*libraries, program]
+    template = _environment().get_template("page.html")
+    return template.render(
+        title=title,
+        policy=_policy(scripts),
+        style=Markup(_resource("templates/page.css")),
+        answers=answers(files, files.evaluation),
+        topics=_topic_rows(files),
+        groups=len(files.nodes.paths) - 1,
+        hood=hood_tables(files),
+        changes=finite(files.changes),
+        has_spectrum=bool(files.summary.get("spectrum")),
+        has_passes=bool(files.summary.get("passes")),
+        data=Markup(script_json(page_payload(files, files.evaluation))),
+        scripts=[Markup(text) for text in scripts],
+    )
+
+
+def _topic_rows(files: TopicModelFiles) -> list[dict[str, Any]]:
+    labels = topic_labels(files, _WORDS_IN_TABLE)
+    order = sorted(range(len(labels)), key=lambda topic: (-files.weights[topic], topic))
+    return [{"number": t, "share": float(files.weights[t]), "words": labels[t]} for t in order]
+
+
+def _environment() -> Environment:
+    loader = PackageLoader("spectral_spark.report", "templates")
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["percent"] = lambda share: f"{share:.1%}" if share >= 0.0995 else f"{share:.2%}"
+    return environment
+
+
+def _resource(name: str) -> str:
+    return resources.files("spectral_spark.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _script(text: str) -> str:
+    """A script's exact text between its tags; the policy's hash is over this."""
+    if "</script" in text.lower() or "<!--" in text:
+        raise AssertionError("a script of the page would end its own element")
+    return f"\n{text}\n"
+
+
+def _policy(scripts: list[str]) -> str:
+    hashes = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts)
+    allowed = " ".join(f"'sha256-{value}'" for value in hashes)
+    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+
+def _read_evaluation(path: str) -> dict[str, Any]:
+    filesystem, inside = resolve(path)
+    try:
+        with filesystem.open_input_stream(inside) as source:
+            value = json.loads(source.read())
+    except OSError:
+        raise InputError(f"there is no evaluation at '{path}'; write one with the verb 'evaluate'") from None
+    except ValueError:
+        raise FormatError(f"'{path}' is not JSON; write it again with the verb 'evaluate'") from None
+    if not isinstance(value, Mapping) or "loss" not in value:
+        raise FormatError(f"'{path}' is JSON but no evaluation: it has no 'loss'")
+    return dict(value)
+
+
+def _write_file(path: str, data: bytes) -> None:
+    filesystem, target = resolve(path)
+    parent, name = target.rsplit("/", 1)
+    partial = f"{parent}/.{name}.partial-{uuid.uuid4().hex[:8]}"
+    try:
+        filesystem.create_dir(parent, recursive=True)
+        with filesystem.open_output_stream(partial) as sink:
+            sink.write(data)
+        filesystem.move(partial, target)
+    except BaseException:
+        with suppress(OSError):
+            filesystem.delete_file(partial)
+        raise

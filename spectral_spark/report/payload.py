@@ -1,0 +1,107 @@
+"""What the page's scripts get to know: words, counts and shares, never a document.
+
+The layout is read by ``scripts/model.js``; arrays are base64 of little-endian numbers (see ``encoding``).
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from spectral_spark.model_files import NodeTable, TopicModelFiles
+from spectral_spark.report.encoding import packed, quantised
+from spectral_spark.report.relevance import candidates, top_words, topics_of_words, word_shares
+from spectral_spark.report.topic_map import classical_mds, topic_distances
+
+WORDS_PER_TOPIC = 60
+WORDS_IN_LABEL = 3
+_SIMILAR = 5
+_TOPICS_PER_WORD = 8
+
+
+def page_payload(files: TopicModelFiles, evaluation: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Everything the scripts of the page draw from, as JSON-ready values."""
+    words = vocabulary_of(files)
+    shares = word_shares(files.topics, files.weights)
+    numbers, parts = topics_of_words(files.topics, files.weights, _TOPICS_PER_WORD)
+    return {
+        "words": words,
+        "wordShares": packed(shares, "f4"),
+        "topics": _topics(files, shares),
+        "wordTopics": {
+            "width": numbers.shape[1],
+            "topics": packed(numbers, "u2"),
+            "shares": quantised(parts, "u1"),
+        },
+        "nodes": _nodes(files.nodes, evaluation),
+        "spectrum": _spectrum(files.summary, files.topics.shape[1]),
+        "passes": [item for item in files.summary.get("passes") or [] if isinstance(item, Mapping)],
+        "changes": files.changes,
+    }
+
+
+def vocabulary_of(files: TopicModelFiles) -> list[str]:
+    """The words, or stand-ins with their numbers when the model was fitted on bare vectors."""
+    if files.vocabulary is not None:
+        return list(files.vocabulary)
+    return [f"word {number}" for number in range(files.topics.shape[0])]
+
+
+def topic_labels(files: TopicModelFiles, count: int = WORDS_IN_LABEL) -> list[list[str]]:
+    """The few most relevant words of every topic, for naming it."""
+    words, shares = vocabulary_of(files), word_shares(files.topics, files.weights)
+    return [[words[w] for w in top_words(column, shares, count)] for column in files.topics.T]
+
+
+def _topics(files: TopicModelFiles, shares: np.ndarray) -> dict[str, Any]:
+    chosen = [candidates(column, shares, WORDS_PER_TOPIC) for column in files.topics.T]
+    distances = topic_distances(files.topics)
+    similar = [[j for j in np.argsort(row, kind="stable").tolist() if j != i][:_SIMILAR] for i, row in enumerate(distances)]
+    return {
+        "weights": [float(f"{weight:.6g}") for weight in files.weights],
+        "labels": topic_labels(files),
+        "offsets": np.concatenate([[0], np.cumsum([len(ids) for ids in chosen])]).tolist(),
+        "words": packed(np.concatenate(chosen), "u4"),
+        "shares": packed(np.concatenate([files.topics[ids, t] for t, ids in enumerate(chosen)]), "f4"),
+        "map": [[float(f"{x:.5f}") for x in point] for point in classical_mds(distances)],
+        "similar": [[[j, float(f"{distances[i, j]:.4f}")] for j in row] for i, row in enumerate(similar)],
+    }
+
+
+def node_parents(paths: tuple[tuple[str, ...], ...]) -> list[int]:
+    """The number of each node's parent: the nearest ancestor that is there, −1 for the root."""
+    index = {path: number for number, path in enumerate(paths)}
+    parents = []
+    for path in paths:
+        above = (path[:cut] for cut in range(len(path) - 1, -1, -1))
+        parents.append(next((index[prefix] for prefix in above if prefix in index), -1))
+    return parents
+
+
+def _nodes(nodes: NodeTable, evaluation: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {
+        "names": [path[-1] if path else "" for path in nodes.paths],
+        "parents": node_parents(nodes.paths),
+        "documents": np.asarray(nodes.documents).tolist(),
+        "samples": [float(f"{size:.5g}") for size in nodes.effective_sample_size],
+        "proportions": quantised(nodes.proportions, "u2"),
+        "evaluation": _node_evaluation(nodes, evaluation),
+    }
+
+
+def _node_evaluation(nodes: NodeTable, evaluation: Mapping[str, Any] | None) -> dict[str, list[Any]]:
+    """Node number → [loss, unigram loss, tokens] for the nodes the evaluation speaks of."""
+    index = {path: number for number, path in enumerate(nodes.paths)}
+    found: dict[str, list[Any]] = {}
+    for item in (evaluation or {}).get("nodes") or []:
+        number = index.get(tuple(item.get("path") or ())) if isinstance(item, Mapping) else None
+        if number is not None:
+            found[str(number)] = [item.get("loss"), item.get("unigram_loss"), item.get("tokens")]
+    return found
+
+
+def _spectrum(summary: Mapping[str, Any], k: int) -> dict[str, Any] | None:
+    values = summary.get("spectrum") or []
+    if not values:
+        return None
+    return {"values": values, "floor": summary.get("noise_floor"), "k": k}

@@ -1,0 +1,96 @@
+// Under the hood and what changed: pictures of the run report.
+
+function spectrumChart() {
+  const { values, floor, k } = data.spectrum;
+  const rows = values.map((value, i) => ({ number: i + 1, value, kept: i < k })).filter((row) => Number.isFinite(row.value));
+  const logarithmic = rows.every((row) => row.value > 0) && (!Number.isFinite(floor) || floor > 0);
+  const width = Math.max(byId("spectrum").clientWidth || 600, 240), slim = width < 560;
+  const marks = [
+    Plot.dot(rows, { x: "number", y: "value", r: 3.2, fill: (row) => (row.kept ? colour("accent") : colour("card")), stroke: (row) => colour(row.kept ? "accent" : "quiet"),
+      title: (row) => `${row.number}: ${row.value.toPrecision(3)}${row.kept ? ", a topic" : ""}`, tip: { fill: colour("card"), stroke: colour("line") } }),
+  ];
+  if (rows.length > k) {
+    marks.push(Plot.ruleX([k + 0.5], { stroke: colour("accent"), strokeDasharray: "4,3" }),
+      Plot.text([k + 0.5], { x: (d) => d, frameAnchor: "top", text: () => plural(k, "topic"), dx: 6, dy: 4, textAnchor: "start", fill: colour("accent"), fontWeight: 600 }));
+  }
+  if (Number.isFinite(floor)) {
+    marks.push(Plot.ruleY([floor], { stroke: colour("b"), strokeWidth: 1.5 }),
+      Plot.text([floor], { y: (d) => d, frameAnchor: "left", text: () => "noise floor", dx: 6, dy: 10, textAnchor: "start", fill: colour("b"), fontWeight: 600 }));
+  }
+  return Plot.plot({
+    width, height: slim ? 240 : 300, marginLeft: 56, marginBottom: 40, style: { fontSize: "12.5px", background: "transparent" },
+    ariaLabel: `Spectrum of ${plural(rows.length, "value")}; the first ${k} became topics`,
+    x: { label: "direction", tickFormat: (d) => (Number.isInteger(d) ? String(d) : ""), ticks: slim ? 5 : 10 },
+    y: { label: "strength", type: logarithmic ? "log" : "linear", grid: true, ticks: 5, tickFormat: (d) => d.toPrecision(1).replace(/\.?0+e/, "e") },
+    marks,
+  });
+}
+
+function spectrumTable() {
+  const { values, k } = data.spectrum;
+  return h("details", { class: "fold" }, h("summary", {}, "The spectrum as a table"), h("div", { class: "scroll" }, h("table", {},
+    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Direction"), h("th", { scope: "col", class: "number" }, "Strength"), h("th", { scope: "col" }, "Became a topic"))),
+    h("tbody", {}, values.map((value, i) => h("tr", {}, h("th", { scope: "row" }, String(i + 1)), h("td", { class: "number" }, Number.isFinite(value) ? value.toPrecision(4) : "–"),
+      h("td", {}, i < k ? "yes" : "no")))))));
+}
+
+function passTable() {
+  const most = Math.max(...data.passes.map((pass) => pass.seconds || 0));
+  return h("table", { class: "bars" },
+    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Pass"), h("th", { scope: "col", colspan: 2 }, "Seconds"), h("th", { scope: "col", class: "number" }, "Documents"))),
+    h("tbody", {}, data.passes.map((pass) => h("tr", {}, h("th", { scope: "row" }, bdi(pass.name ?? "–")), h("td", { class: "bar-cell" }, bar(pass.seconds || 0, most)),
+      h("td", { class: "number" }, fixed(pass.seconds, 1)), h("td", { class: "number" }, count(pass.documents))))));
+}
+
+function drawHood() {
+  if (byId("spectrum")) byId("spectrum").replaceChildren(spectrumChart(), spectrumTable());
+  if (byId("passes")) byId("passes").replaceChildren(passTable());
+}
+
+function changeTable(matched) {
+  const known = (topic) => Number.isInteger(topic) && topic >= 0 && topic < model.k;
+  const rows = [...matched].sort((a, b) => (a.similarity ?? 1) - (b.similarity ?? 1));
+  return h("div", { class: "scroll" }, h("table", { id: "change-table" },
+    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Topic now"), h("th", { scope: "col", class: "number" }, "Was"), h("th", { scope: "col", class: "number" }, "Words alike"),
+      h("th", { scope: "col", class: "number" }, "Share before"), h("th", { scope: "col", class: "number" }, "Now"), h("th", { scope: "col", class: "number" }, "Points"))),
+    h("tbody", {}, rows.map((item) => h("tr", {},
+      h("th", { scope: "row" }, known(item.topic) ? topicButton(item.topic) : String(item.topic)), h("td", { class: "number" }, String(item.previous ?? "–")),
+      h("td", { class: "number" }, Number.isFinite(item.similarity) ? `${Math.round(item.similarity * 100)}%` : "–"), h("td", { class: "number" }, percent(item.weight_before)),
+      h("td", { class: "number" }, percent(item.weight_after)),
+      h("td", { class: "number" }, Number.isFinite(item.weight_after - item.weight_before) ? points(item.weight_after - item.weight_before) : "–"))))));
+}
+
+function changeFacts(changes) {
+  const topicsOf = (list) => (Array.isArray(list) ? list : []).map((item) => (typeof item === "object" && item ? item.topic ?? item.previous : item));
+  const born = topicsOf(changes.new), gone = topicsOf(changes.vanished);
+  const numbers = Object.entries(changes.drift && typeof changes.drift === "object" ? changes.drift : { drift: changes.drift })
+    .filter(([, value]) => Number.isFinite(value));
+  return [
+    born.length ? h("p", {}, h("strong", {}, `New topics: `), ...born.flatMap((topic, i) => [i ? "; " : "", topic < model.k ? topicButton(topic) : String(topic)])) : null,
+    gone.length ? h("p", {}, h("strong", {}, "Vanished topics of the previous model: "), gone.join(", ")) : null,
+    numbers.length ? h("dl", { class: "stats" }, numbers.map(([name, value]) => h("div", {}, h("dt", {}, bdi(name.replaceAll("_", " "))), h("dd", {}, String(Number(value.toPrecision(4))))))) : null,
+  ].filter(Boolean);
+}
+
+function drawChanges() {
+  const body = byId("changes-body"), changes = data.changes;
+  if (!body || !changes) return;
+  const matched = changes.matched ?? changes.topics ?? [];
+  const moved = matched.filter((item) => item.similarity < 0.8).length;
+  const words = matched.length ? h("p", {}, `${count(matched.length - moved)} of ${plural(matched.length, "topic")} kept at least 80% of their words`,
+    moved ? `; ${plural(moved, "topic")} changed more than that, shown first.` : ".") : null;
+  body.replaceChildren(h("div", { class: "card" }, ...[words, ...changeFacts(changes), matched.length ? changeTable(matched) : null].filter(Boolean)));
+}
+
+function startCharts() {
+  drawChanges();
+  const fold = byId("hood-fold");
+  fold.addEventListener("toggle", () => { if (fold.open) drawHood(); });
+  window.addEventListener("beforeprint", () => {
+    for (const part of document.querySelectorAll("details.print-open:not([open])")) { part.dataset.closed = "1"; part.open = true; }
+    drawHood();
+  });
+  window.addEventListener("afterprint", () => {
+    for (const part of document.querySelectorAll("details[data-closed]")) { delete part.dataset.closed; part.open = false; }
+  });
+}

@@ -1,0 +1,58 @@
+// Building blocks: elements get their content as text nodes only, so nothing from the data is ever parsed as markup.
+
+function h(tag, attributes, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "style") for (const [key, part] of Object.entries(value)) element.style.setProperty(key, part);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+const byId = (id) => document.getElementById(id);
+const bdi = (text) => h("bdi", {}, String(text));
+
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const count = (value) => (Number.isFinite(value) ? whole.format(value) : "–");
+const fixed = (value, digits) => (Number.isFinite(value) ? value.toFixed(digits) : "–");
+
+function percent(share) {
+  if (!Number.isFinite(share)) return "–";
+  const value = share * 100;
+  if (value === 0) return "0%";
+  if (Math.abs(value) < 0.01) return "<0.01%";
+  return `${value.toFixed(Math.abs(value) >= 9.95 ? 0 : Math.abs(value) >= 0.995 ? 1 : 2)}%`;
+}
+
+function points(difference) {
+  const value = difference * 100;
+  const digits = Math.abs(value) >= 9.95 ? 0 : Math.abs(value) >= 0.095 ? 1 : 2;
+  return `${value >= 0 ? "+" : "−"}${Math.abs(value).toFixed(digits)}`;
+}
+
+const plural = (number, one, many) => `${count(number)} ${number === 1 ? one : many ?? one + "s"}`;
+
+function bar(share, most, marker) {
+  const width = most > 0 ? Math.min(share / most, 1) * 100 : 0;
+  const parts = [h("i", { style: { width: `${width.toFixed(2)}%` } })];
+  if (marker !== undefined) {
+    parts.push(h("b", { style: { "inset-inline-start": `calc(${(Math.min(marker / most, 1) * 100).toFixed(2)}% - 1px)` } }));
+  }
+  return h("div", { class: marker === undefined ? "bar" : "bar marked", "aria-hidden": "true" }, parts);
+}
+
+function listed(items) {
+  return items.flatMap((item, i) => (i ? [", ", bdi(item)] : [bdi(item)]));
+}
+
+let announceTimer = 0;
+function announce(text) {
+  clearTimeout(announceTimer);
+  announceTimer = setTimeout(() => { byId("announce").textContent = text; }, 150);
+}
+
+const colour = (name) => `var(--${name})`;
+const narrow = () => window.matchMedia("(max-width: 640px)").matches;

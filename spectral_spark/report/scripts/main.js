@@ -1,0 +1,28 @@
+// Start, and follow the address: #topic-3 and #node-12 select, everything else is an ordinary anchor.
+
+function follow(first) {
+  const [, kind, text] = /^#(topic|node)-(\d+)$/.exec(location.hash) ?? [];
+  const number = Number(text);
+  if (kind === "topic" && number < model.k) {
+    set({ topic: number });
+    if (narrow() || first) byId("topic-detail").scrollIntoView();
+    else byId("topics").querySelector(".topic-panes").scrollIntoView({ block: "nearest" });
+    announce(`Topic ${number}: ${model.topicName(number)}, ${percent(model.topics.weights[number])} of the corpus`);
+  } else if (kind === "node" && number < model.size) {
+    set({ node: number });
+    byId("node").scrollIntoView({ block: first ? "start" : "nearest" });
+    if (!first) byId("node").focus({ preventScroll: true });
+    announce(`${model.nodeLabel(number)}: ${plural(model.nodes.documents[number], "document")}`);
+  }
+}
+
+for (const part of document.querySelectorAll(".live")) part.hidden = false;
+startTopics();
+startMap();
+startSearch();
+startTree();
+startCompare();
+startCharts();
+window.addEventListener("hashchange", () => follow(false));
+if (location.hash) follow(true);
+document.documentElement.dataset.ready = String(Math.round(performance.now()));

@@ -1,0 +1,137 @@
+// The list of topics and the one that is open.
+
+const WORDS_SHOWN = 20, WORDS_MORE = 60;
+let wordsShown = WORDS_SHOWN;
+
+function topicOrder(kind) {
+  if (kind === "number") return [...model.topics.weights.keys()];
+  if (kind === "share") return model.largestFirst;
+  const nearest = (topic) => model.topics.similar[topic][0]?.[1] ?? 1;
+  return [...model.largestFirst].sort((a, b) => nearest(b) - nearest(a));
+}
+
+function drawTopicList() {
+  const most = Math.max(...model.topics.weights);
+  const items = topicOrder(byId("topic-order").value).map((topic) => {
+    const weight = model.topics.weights[topic];
+    const button = h("button", { type: "button", "data-topic": topic, tabindex: "-1", onclick: () => openTopic(topic) },
+      h("span", { class: "count" }, h("span", { class: "unseen" }, "Topic "), String(topic)),
+      h("span", { class: "name" }, listed(model.topics.labels[topic])),
+      h("span", { class: "share" }, percent(weight)),
+      h("span", { class: "more" }),
+      bar(weight, most));
+    return h("li", {}, button);
+  });
+  byId("topic-list").replaceChildren(...items);
+  byId("topic-list-title").textContent = model.k === 1 ? "The only topic" : `All ${model.k} topics`;
+  fillTopicWords();
+  markTopic();
+}
+
+function fillTopicWords() {
+  for (const button of byId("topic-list").querySelectorAll("button")) {
+    const topic = Number(button.dataset.topic);
+    const named = new Set(model.topics.labels[topic]);
+    const others = model.relevant(topic, state.lambda, 12).map((item) => model.words[item.word]).filter((word) => !named.has(word));
+    button.querySelector(".more").replaceChildren(...listed(others.slice(0, 7)));
+  }
+}
+
+function markTopic() {
+  for (const button of byId("topic-list").querySelectorAll("button")) {
+    const here = Number(button.dataset.topic) === state.topic;
+    button.setAttribute("aria-current", String(here));
+    button.tabIndex = here ? 0 : -1;
+    if (here) {
+      const list = byId("topic-list"), top = button.offsetTop - list.offsetTop;
+      if (top < list.scrollTop || top + button.offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = top - 40;
+    }
+  }
+}
+
+function topicListKeys(event) {
+  const step = { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity }[event.key];
+  if (step === undefined) return;
+  const buttons = [...byId("topic-list").querySelectorAll("button")];
+  const at = buttons.indexOf(document.activeElement);
+  buttons[Math.min(Math.max(at + step, 0), buttons.length - 1)].focus();
+  event.preventDefault();
+}
+
+function wordTable(topic) {
+  const found = model.relevant(topic, state.lambda, wordsShown);
+  const most = Math.max(...found.map((item) => item.share), 0);
+  return h("table", { class: "bars", id: "topic-words" },
+    h("thead", {}, h("tr", {},
+      h("th", { scope: "col" }, "Word"),
+      h("th", { scope: "col", colspan: 2 }, "Share of the topic"),
+      h("th", { scope: "col", class: "number" }, "Of its uses, here"))),
+    h("tbody", {}, found.map((item) => h("tr", {},
+      h("th", { scope: "row" }, h("button", { type: "button", class: "link", onclick: () => searchWord(item.word) }, bdi(model.words[item.word]))),
+      h("td", { class: "bar-cell" }, bar(item.share, most)),
+      h("td", { class: "number" }, percent(item.share)),
+      h("td", { class: "number" }, percent(item.here))))));
+}
+
+function similarPart(topic) {
+  const similar = model.topics.similar[topic];
+  if (!similar.length) return null;
+  return h("div", { class: "part" }, h("h4", {}, "Most similar topics"),
+    h("table", { class: "bars" }, h("tbody", {}, similar.map(([other, distance]) => h("tr", {},
+      h("th", { scope: "row" }, topicButton(other)),
+      h("td", { class: "number" }, `distance ${distance.toFixed(2)}`))))));
+}
+
+// Groups of a handful of documents would win by chance; they only count when there are no others.
+function homes(topic) {
+  const all = [...Array(model.size).keys()].filter((node) => model.nodes.parents[node] >= 0);
+  const sound = all.filter((node) => model.nodes.samples[node] >= 20);
+  return (sound.length >= 3 ? sound : all)
+    .map((node) => ({ node, share: model.share(node, topic) }))
+    .sort((a, b) => b.share - a.share || a.node - b.node).slice(0, 6);
+}
+
+function homesPart(topic) {
+  const found = homes(topic);
+  if (!found.length) return null;
+  const whole = model.share(0, topic);
+  return h("div", { class: "part" }, h("h4", {}, "Where it is at home"),
+    h("table", { class: "bars" },
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Group"), h("th", { scope: "col", colspan: 2 }, "Share of the group"))),
+      h("tbody", {}, found.map(({ node, share }) => h("tr", {},
+        h("th", { scope: "row" }, nodeButton(node)),
+        h("td", { class: "bar-cell" }, bar(share, Math.max(found[0].share, whole), whole)),
+        h("td", { class: "number" }, percent(share)))))),
+    h("p", { class: "hint" }, `The mark is its share of the whole corpus, ${percent(whole)}.`));
+}
+
+function drawTopic() {
+  const topic = state.topic, available = model.topics.offsets[topic + 1] - model.topics.offsets[topic];
+  const more = wordsShown < Math.min(WORDS_MORE, available)
+    ? h("button", { type: "button", class: "screen-only", onclick: () => { wordsShown = WORDS_MORE; drawTopic(); } }, "More words") : null;
+  byId("topic-detail").replaceChildren(
+    h("div", { class: "detail-head" },
+      h("div", {}, h("p", { class: "eyebrow" }, `Topic ${topic}`),
+        h("h3", { id: "topic-detail-title" }, model.topics.labels[topic].flatMap((word, i) => (i ? [" · ", bdi(word)] : [bdi(word)])))),
+      h("p", {}, h("strong", {}, percent(model.topics.weights[topic])), " of the corpus")),
+    wordTable(topic), more ?? "",
+    h("div", { class: "columns" }, ...[similarPart(topic), homesPart(topic)].filter(Boolean)));
+}
+
+function startTopics() {
+  const slider = byId("relevance");
+  const tell = () => {
+    byId("relevance-value").textContent = state.lambda.toFixed(2);
+    slider.setAttribute("aria-valuetext", `${state.lambda.toFixed(2)}, from 0, only here, to 1, most frequent`);
+  };
+  slider.addEventListener("input", () => set({ lambda: Number(slider.value) }));
+  byId("topic-order").addEventListener("change", drawTopicList);
+  byId("topic-list").addEventListener("keydown", topicListKeys);
+  on(["lambda"], () => {
+    tell(); fillTopicWords(); drawTopic();
+    announce(`Now first: ${model.relevant(state.topic, state.lambda, 5).map((item) => model.words[item.word]).join(", ")}`);
+  });
+  on(["topic"], () => { wordsShown = WORDS_SHOWN; markTopic(); drawTopic(); });
+  slider.value = String(state.lambda);
+  tell(); drawTopicList(); drawTopic();
+}

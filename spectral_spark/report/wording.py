@@ -1,0 +1,189 @@
+"""The model in words: questions a reader asks, and their answers from the numbers that are there."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from spectral_spark.model_files import TopicModelFiles
+
+
+class Answer(NamedTuple):
+    """One question at the top of the page, a figure to remember and sentences around it."""
+
+    question: str
+    figure: str
+    text: str
+
+
+def answers(files: TopicModelFiles, evaluation: Mapping[str, Any] | None) -> list[Answer]:
+    """The top of the page, in reading order."""
+    return [
+        _what(files),
+        _how_many(files),
+        _how_good(files, evaluation),
+        _how_long(files.summary),
+        _left_out(files.summary),
+    ]
+
+
+def corpus_name(files: TopicModelFiles) -> str | None:
+    """What the run report calls the corpus, when it says."""
+    for source in (files.summary, files.metadata):
+        for key in ("title", "corpus", "source"):
+            value = source.get(key)
+            if isinstance(value, Mapping):
+                value = value.get("name") or value.get("path")
+            if isinstance(value, str) and value.strip():
+                return value.rstrip("/").rsplit("/", 1)[-1] or value
+    return None
+
+
+def count_text(value: Any) -> str:
+    """1234567 → '1.23 million', 12345 → '12,345'."""
+    number = _number(value)
+    if number is None:
+        return "an unknown number of"
+    for size, name in ((1e9, "billion"), (1e6, "million")):
+        if number >= size:
+            return f"{number / size:.3g} {name}"
+    return f"{number:,.0f}"
+
+
+def seconds_text(value: float) -> str:
+    """Seconds as people say them."""
+    if value < 1:
+        return f"{value * 1000:.0f} ms"
+    if value < 120:
+        return f"{value:.3g} s"
+    hours, minutes = divmod(round(value / 60), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
+
+
+def total_seconds(summary: Mapping[str, Any]) -> float | None:
+    """How long the fit took: the stated total, or the sum of what is stated."""
+    seconds = summary.get("seconds")
+    if not isinstance(seconds, Mapping):
+        return _number(seconds)
+    if _number(seconds.get("total")) is not None:
+        return _number(seconds.get("total"))
+    parts = [number for number in map(_number, seconds.values()) if number is not None]
+    return sum(parts) if parts else None
+
+
+def _what(files: TopicModelFiles) -> Answer:
+    summary, nodes = files.summary, files.nodes
+    documents = summary.get("documents", int(nodes.documents[0]) if len(nodes.documents) else None)
+    text = f"{_plural(documents, 'document')}"
+    if _number(summary.get("tokens")) is not None:
+        text += f" with {_plural(summary['tokens'], 'word')}, {_plural(files.topics.shape[0], 'different one')}."
+    else:
+        text += f", written with {_plural(files.topics.shape[0], 'different word')}."
+    groups, depth = len(nodes.paths) - 1, max(nodes.levels, default=0)
+    if groups > 0:
+        levels = "one level" if depth == 1 else f"{depth} levels"
+        text += f" They are arranged in {_plural(groups, 'group')} on {levels}."
+    else:
+        text += " They are not divided into groups."
+    return Answer("What is in here?", f"{count_text(documents)} documents", text)
+
+
+def _how_many(files: TopicModelFiles) -> Answer:
+    k = files.topics.shape[1]
+    reason = files.summary.get("rank_reason")
+    asked = files.metadata.get("k", files.summary.get("requested_k"))
+    if isinstance(reason, str) and reason.strip():
+        why = reason.strip()
+        why = f"{why[0].upper()}{why[1:]}"
+        text = why if why.endswith((".", "!", "?")) else f"{why}."
+    elif asked is not None and str(asked) != "auto":
+        text = "That many were asked for."
+    elif _number(files.summary.get("noise_floor")) is not None:
+        text = "That many directions in the data stand out from the noise; the figure under the hood shows it."
+    else:
+        text = "The run report does not say why that many."
+    about = "A topic is a set of words that tend to be used together." if k > 1 else (
+        "With a single topic, the model is the plain word frequencies of the corpus.")
+    return Answer("How many topics, and why?", f"{k} topic" + ("s" if k != 1 else ""), f"{text} {about}")
+
+
+def _how_good(files: TopicModelFiles, evaluation: Mapping[str, Any] | None) -> Answer:
+    question = "How good is it?"
+    loss = _number((evaluation or {}).get("loss"))
+    if evaluation is None or loss is None:
+        return Answer(question, "not evaluated", "Nobody measured it on held-out documents yet: run the verb 'evaluate' "
+                      "and build this page again.")
+    plain = _number(evaluation.get("unigram_loss"))
+    text = (f"Reading half of a document it has never seen, the model guesses the other half as if every word were one of "
+            f"{math.exp(loss):,.0f} equally likely ones")
+    figure = f"{loss:.3f} nats per word"
+    if plain is not None:
+        fewer = 1.0 - math.exp(loss - plain)
+        text += f"; knowing only how common words are, it would be {math.exp(plain):,.0f}. "
+        text += f"In numbers: a loss of {loss:.3f} against {plain:.3f} nats per word"
+        if fewer > 0:
+            figure = f"{fewer:.0%} less to guess"
+        else:
+            figure, text = "no better than counting words", text + ", so these topics do not help"
+    text += _on_tokens(evaluation) + "." + _coherence(evaluation)
+    return Answer(question, figure, text)
+
+
+def _on_tokens(evaluation: Mapping[str, Any]) -> str:
+    tokens = _number(evaluation.get("tokens"))
+    return f", over {_plural(tokens, 'held-out word')}" if tokens else ""
+
+
+def _coherence(evaluation: Mapping[str, Any]) -> str:
+    text = ""
+    npmi, diversity = _number(evaluation.get("npmi")), _number(evaluation.get("diversity"))
+    if npmi is not None:
+        text += (f" Coherence (NPMI) is {npmi:.3f}: 0 would mean that a topic's top words meet in documents only by "
+                 "chance, 1 that they always come together.")
+    if diversity is not None:
+        text += f" {diversity:.0%} of all top words belong to one topic only."
+    return text
+
+
+def _how_long(summary: Mapping[str, Any]) -> Answer:
+    question = "How long did it take?"
+    total = total_seconds(summary)
+    passes = [item for item in summary.get("passes") or [] if isinstance(item, Mapping)]
+    over = f" in {_plural(len(passes), 'pass', 'passes')} over the documents" if passes else ""
+    if total is None:
+        return Answer(question, "unknown", f"The run report has no times{over and f'; the fit was done{over}'}.")
+    text = f"The fit took {seconds_text(total)}{over}."
+    return Answer(question, seconds_text(total), text)
+
+
+def _left_out(summary: Mapping[str, Any]) -> Answer:
+    question = "What was left out?"
+    dropped = summary.get("dropped")
+    parts = _counts(dropped if isinstance(dropped, Mapping) else {})
+    total = sum(number for _, number in parts)
+    if not isinstance(dropped, Mapping):
+        return Answer(question, "unknown", "The run report does not say what was dropped.")
+    if not total:
+        return Answer(question, "nothing", "Every document that was read is in the model.")
+    listed = "; ".join(f"{name}: {number:,.0f}" for name, number in parts if number)
+    return Answer(question, f"{count_text(total)} dropped", f"Left out, with the reason: {listed}.")
+
+
+def _counts(values: Mapping[str, Any], prefix: str = "") -> list[tuple[str, float]]:
+    found: list[tuple[str, float]] = []
+    for key, value in values.items():
+        name = f"{prefix}{str(key).replace('_', ' ')}"
+        if isinstance(value, Mapping):
+            found += _counts(value, f"{name}, ")
+        elif (number := _number(value)) is not None:
+            found.append((name, number))
+    return found
+
+
+def _plural(value: Any, one: str, many: str | None = None) -> str:
+    return f"{count_text(value)} {one if _number(value) == 1 else many or one + 's'}"
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
