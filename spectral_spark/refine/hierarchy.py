@@ -1,0 +1,74 @@
+"""Proportions of every tree node and concentrations of every level, from sums over documents.
+
+A document of node v draws its proportions from Dirichlet(g π_v), the node from Dirichlet(g_l π_parent). Seen from the
+parent, a child with counts n of a topic made about α(ψ(α + n) − ψ(α)) draws from it, α = g π_parent (the tables of a
+Chinese restaurant). These expected draws are the counts of the next level up, and they also give each level's
+concentration by the fixed point g ← Σ draws / Σ (ψ(n + g) − ψ(g)).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import digamma
+
+ROOT_SMOOTHING = 1.0         # draws spread evenly over the topics at the root
+PRIOR_DRAWS = 1.0            # a Gamma(1, ·) prior keeps the concentration of a level with few nodes near where it was
+
+
+@dataclass(frozen=True, eq=False)
+class Hierarchy:
+    """Node proportions and concentrations.
+
+    Attributes
+    ----------
+    proportions : array of shape (nodes, k), rows sum to one.
+    concentrations : array of shape (depth + 1,): g of the nodes of level 1, …, depth, and of the documents.
+    """
+
+    proportions: np.ndarray
+    concentrations: np.ndarray
+
+
+def update_hierarchy(
+    now: Hierarchy, parent: np.ndarray, level: np.ndarray, tables: np.ndarray, spread: np.ndarray, *,
+    learn: bool, bounds: tuple[float, float],
+) -> Hierarchy:
+    """One sweep up the tree and one down.
+
+    Parameters
+    ----------
+    now : what the documents' sums were computed with.
+    parent, level : int arrays of shape (nodes,); parents come before their children, -1 at the root.
+    tables : array of shape (nodes, k), expected draws of the documents directly at each node.
+    spread : array of shape (nodes,), Σ ψ(m + g) − ψ(g) over the documents directly at each node.
+    learn : whether concentrations move; bounds : their guard rails.
+    """
+    total, concentrations = tables.copy(), now.concentrations.copy()
+    concentrations[-1] = _fixed_point(concentrations[-1], float(tables.sum()), float(spread.sum()))
+    for depth in range(len(concentrations) - 1, 0, -1):
+        members = np.flatnonzero(level == depth)
+        own = now.concentrations[depth - 1]
+        prior = own * now.proportions[parent[members]]
+        draws = prior * (digamma(prior + total[members]) - digamma(prior))
+        np.add.at(total, parent[members], draws)
+        sizes = total[members].sum(axis=1)
+        between = float((digamma(sizes + own) - digamma(own)).sum())
+        concentrations[depth - 1] = _fixed_point(own, float(draws.sum()), between)
+    concentrations = np.clip(concentrations, *bounds) if learn else now.concentrations
+    return Hierarchy(_proportions(total, parent, level, concentrations), concentrations)
+
+
+def _fixed_point(now: float, draws: float, spread: float) -> float:
+    return (draws + PRIOR_DRAWS) / (spread + PRIOR_DRAWS / now)
+
+
+def _proportions(total: np.ndarray, parent: np.ndarray, level: np.ndarray, concentrations: np.ndarray) -> np.ndarray:
+    k = total.shape[1]
+    proportions = np.empty_like(total)
+    proportions[0] = (total[0] + ROOT_SMOOTHING / k) / (total[0].sum() + ROOT_SMOOTHING)
+    for depth in range(1, len(concentrations)):
+        members = np.flatnonzero(level == depth)
+        own = concentrations[depth - 1]
+        mass = total[members].sum(axis=1, keepdims=True) + own
+        proportions[members] = (total[members] + own * proportions[parent[members]]) / mass
+    return proportions

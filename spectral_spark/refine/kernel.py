@@ -1,0 +1,133 @@
+"""One round of incremental EM inside one logical shard, as the engine runs it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import digamma
+
+from spectral_spark.moments.batch import CountBatch
+from spectral_spark.refine.e_step import choose_e_step
+
+_RESCALE_BELOW = 1e-60
+
+
+@dataclass(frozen=True)
+class RefineKernel:
+    """Mini-batches of E-steps, each followed by a step of the topic-word statistics (stepwise EM).
+
+    ``shared`` holds ``statistics`` (d, k), ``node_prior`` (nodes, k), ``concentration`` (nodes,) of the documents at
+    each node, ``step`` (1,) mini-batches taken before this round, and ``tokens`` (1,) of the corpus. The arrays that
+    come back add up over shards: ``statistics`` (d, k) and ``steps`` are to be divided by ``shards``; ``node_counts``
+    and ``node_tables`` (nodes, k) and ``node_spread`` (nodes,) are plain sums over documents.
+    """
+
+    batch_size: int = 64
+    inner_iterations: int = 10
+    smoothing: float = 0.3
+    tau: float = 20.0
+    kappa: float = 0.7
+    backend: str = "auto"
+
+    def start(self, shared: Mapping[str, np.ndarray]) -> "RefineAccumulator":
+        return RefineAccumulator(self, shared)
+
+
+class RefineAccumulator:
+    """The local state of one shard. ``local = scale · _raw`` so that a step touches only the rows of its words."""
+
+    def __init__(self, kernel: RefineKernel, shared: Mapping[str, np.ndarray]) -> None:
+        self._kernel = kernel
+        self._e_step = choose_e_step(kernel.backend)
+        self._raw = np.array(shared["statistics"], dtype=np.float64, order="C")
+        self._scale = 1.0
+        self._totals = self._raw.sum(axis=0)
+        self._prior = np.ascontiguousarray(shared["node_prior"], dtype=np.float64)
+        self._concentration = np.ascontiguousarray(shared["concentration"], dtype=np.float64)
+        self._step = int(shared["step"][0])
+        self._corpus_tokens = float(shared["tokens"][0])
+        self._node_counts = np.zeros(self._prior.shape)
+        self._node_tables = np.zeros(self._prior.shape)
+        self._node_spread = np.zeros(len(self._prior))
+        self._first_step = self._step
+        self._tokens = self._documents = 0.0
+        self._pending: CountBatch | None = None
+
+    def add(self, batch: CountBatch) -> None:
+        """Take mini-batches of equal size; what is left over waits for the next documents."""
+        if self._pending is not None:
+            batch = _joined(self._pending, batch)
+        size, n = self._kernel.batch_size, batch.n_documents
+        whole = n - n % size
+        for first in range(0, whole, size):
+            self._update(batch, first, first + size)
+        self._pending = _part(batch, whole, n) if whole < n else None
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        if self._pending is not None:
+            self._update(self._pending, 0, self._pending.n_documents)
+            self._pending = None
+        seen = 1.0 if self._documents else 0.0
+        return {
+            "statistics": self._raw * (self._scale * seen),
+            "shards": np.array([seen]),
+            "steps": np.array([float(self._step - self._first_step)]),
+            "node_counts": self._node_counts,
+            "node_tables": self._node_tables,
+            "node_spread": self._node_spread,
+            "tokens": np.array([self._tokens]),
+            "documents": np.array([self._documents]),
+        }
+
+    def _update(self, batch: CountBatch, first: int, last: int) -> None:
+        begin, end = batch.indptr[first], batch.indptr[last]
+        tokens = float(batch.counts[begin:end].sum())
+        self._documents += last - first
+        if tokens == 0:
+            return
+        self._tokens += tokens
+        nodes = batch.nodes[first:last]
+        self._add_spread(nodes, batch.lengths[first:last])
+        kernel = self._kernel
+        terms, slots = np.unique(batch.terms[begin:end], return_inverse=True)
+        smooth_totals = self._totals + kernel.smoothing * len(self._raw)
+        rows = (self._raw[terms] * self._scale + kernel.smoothing) / smooth_totals
+        gained = np.zeros(rows.shape)
+        self._e_step(
+            (batch.indptr[first : last + 1] - begin).astype(np.int64), slots, batch.counts[begin:end], nodes, rows,
+            self._prior, self._concentration, kernel.inner_iterations, gained, self._node_counts, self._node_tables,
+        )
+        self._step += 1
+        rate = (kernel.tau + self._step) ** -kernel.kappa
+        rate *= min(1.0, (last - first) / kernel.batch_size)        # a left-over batch counts for what it is
+        self._move(terms, gained, rate, self._corpus_tokens / tokens)
+
+    def _move(self, terms: np.ndarray, gained: np.ndarray, rate: float, blow_up: float) -> None:
+        """local ← (1 − rate) · local + rate · gained scaled to the corpus."""
+        self._scale *= 1.0 - rate
+        self._raw[terms] += gained * (rate * blow_up / self._scale)
+        self._totals = (1.0 - rate) * self._totals + gained.sum(axis=0) * (rate * blow_up)
+        if self._scale < _RESCALE_BELOW:
+            self._raw *= self._scale
+            self._scale = 1.0
+
+    def _add_spread(self, nodes: np.ndarray, lengths: np.ndarray) -> None:
+        """ψ(m + g) − ψ(g) of every document, the other half of what its level's concentration is learnt from."""
+        own = self._concentration[nodes]
+        np.add.at(self._node_spread, nodes, digamma(lengths + own) - digamma(own))
+
+
+def _part(batch: CountBatch, first: int, last: int) -> CountBatch:
+    begin, end = batch.indptr[first], batch.indptr[last]
+    return CountBatch(
+        batch.indptr[first : last + 1] - begin, batch.terms[begin:end], batch.counts[begin:end],
+        batch.nodes[first:last], batch.keys[first:last], batch.vocab_size,
+    )
+
+
+def _joined(one: CountBatch, two: CountBatch) -> CountBatch:
+    return CountBatch(
+        np.concatenate([one.indptr, two.indptr[1:] + one.indptr[-1]]), np.concatenate([one.terms, two.terms]),
+        np.concatenate([one.counts, two.counts]), np.concatenate([one.nodes, two.nodes]),
+        np.concatenate([one.keys, two.keys]), one.vocab_size,
+    )

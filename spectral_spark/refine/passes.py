@@ -1,0 +1,68 @@
+"""A pass over the corpus: rounds of incremental EM in all shards, averaged after each."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from spectral_spark.errors import InputError
+from spectral_spark.refine.hierarchy import update_hierarchy
+from spectral_spark.refine.kernel import RefineKernel
+from spectral_spark.refine.settings import RefineSettings
+from spectral_spark.refine.state import RefineState
+
+RunRound = Callable[[RefineKernel, Mapping[str, np.ndarray], int, int], Mapping[str, np.ndarray]]
+
+
+def refine_pass(state: RefineState, run_round: RunRound, settings: RefineSettings | None = None) -> RefineState:
+    """One pass of refinement.
+
+    Parameters
+    ----------
+    state : where the last pass, or ``RefineState.start``, left off.
+    run_round : ``run_round(kernel, shared, round, rounds)`` runs the kernel over the documents of this round in every
+        shard and returns the sums of the kernel's arrays over shards.
+    settings : see ``RefineSettings``.
+    """
+    settings = settings or RefineSettings()
+    kernel = RefineKernel(
+        settings.batch_size, settings.inner_iterations, settings.smoothing, settings.tau, settings.kappa,
+        settings.backend,
+    )
+    for number in range(settings.rounds):
+        sums = run_round(kernel, shared_arrays(state), number, settings.rounds)
+        state = after_round(state, sums, settings)
+    state = replace(state, passes=state.passes + 1)
+    alive = np.flatnonzero(state.weights >= settings.minimum_weight / state.k)
+    return state if len(alive) == state.k else state.keep(alive)
+
+
+def shared_arrays(state: RefineState) -> dict[str, np.ndarray]:
+    """What a round broadcasts."""
+    return {
+        "statistics": state.statistics,
+        "node_prior": state.hierarchy.proportions,
+        "concentration": np.full(len(state.parent), state.document_concentration),
+        "step": np.array([float(state.step)]),
+        "tokens": np.array([state.tokens]),
+    }
+
+
+def after_round(state: RefineState, sums: Mapping[str, np.ndarray], settings: RefineSettings) -> RefineState:
+    """Average the shards' statistics and refresh the tree from the documents' sums."""
+    shards = float(sums["shards"][0])
+    if shards == 0:
+        if float(sums["documents"][0]) == 0 and state.passes == 0 and state.step == 0 and settings.rounds == 1:
+            raise InputError("refinement: there are no documents")
+        return state
+    kept = 1.0 if state.passes == 0 else 1.0 - 1.0 / settings.rounds      # the sums stay worth about one pass
+    tables = kept * state.node_tables + sums["node_tables"]
+    spread = kept * state.node_spread + sums["node_spread"]
+    hierarchy = update_hierarchy(
+        state.hierarchy, state.parent, state.level, tables, spread,
+        learn=settings.learn_concentrations, bounds=settings.concentration_bounds,
+    )
+    return replace(
+        state, statistics=sums["statistics"] / shards, hierarchy=hierarchy, node_tables=tables, node_spread=spread,
+        step=state.step + max(1, round(float(sums["steps"][0]) / shards)),
+    )
