@@ -1,0 +1,85 @@
+"""Symmetric matrices and 3-tensors with every distinct entry once: p(p+1)/2 and p(p+1)(p+2)/6 numbers.
+
+Entries (i, j) with i ≤ j, and (i, j, l) with i ≤ j ≤ l, are in lexicographic order.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+
+
+def pair_count(p: int) -> int:
+    """Distinct entries of a symmetric (p, p) matrix."""
+    return p * (p + 1) // 2
+
+
+def triple_count(p: int) -> int:
+    """Distinct entries of a symmetric (p, p, p) tensor."""
+    return p * (p + 1) * (p + 2) // 6
+
+
+@lru_cache(maxsize=8)
+def pair_indices(p: int) -> tuple[np.ndarray, np.ndarray]:
+    """Row and column of each packed entry of a symmetric matrix; two int arrays of shape (pairs,)."""
+    rows, columns = np.triu_indices(p)
+    return _frozen(rows), _frozen(columns)
+
+
+@lru_cache(maxsize=8)
+def pair_positions(p: int) -> np.ndarray:
+    """Symmetric int array of shape (p, p): where each entry of a symmetric matrix is packed."""
+    rows, columns = pair_indices(p)
+    positions = np.empty((p, p), dtype=np.int64)
+    positions[rows, columns] = positions[columns, rows] = np.arange(len(rows))
+    return _frozen(positions)
+
+
+@lru_cache(maxsize=8)
+def triple_indices(p: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The three indices i ≤ j ≤ l of each packed entry; int arrays of shape (triples,)."""
+    rows, columns = pair_indices(p)
+    per_pair = p - columns
+    starts = np.cumsum(per_pair) - per_pair
+    last = np.arange(triple_count(p)) - np.repeat(starts - columns, per_pair)
+    return _frozen(np.repeat(rows, per_pair)), _frozen(np.repeat(columns, per_pair)), _frozen(last)
+
+
+def pack2(matrix: np.ndarray) -> np.ndarray:
+    """Upper triangles of symmetric matrices: (..., p, p) → (..., pairs)."""
+    rows, columns = pair_indices(matrix.shape[-1])
+    return matrix[..., rows, columns]
+
+
+def unpack2(packed: np.ndarray, p: int) -> np.ndarray:
+    """(..., pairs) → symmetric (..., p, p)."""
+    return packed[..., pair_positions(p)]
+
+
+def pack3(tensor: np.ndarray) -> np.ndarray:
+    """Distinct entries of a symmetric tensor: (p, p, p) → (triples,)."""
+    i, j, l = triple_indices(tensor.shape[-1])
+    return tensor[i, j, l]
+
+
+def unpack3(packed: np.ndarray, p: int) -> np.ndarray:
+    """(triples,) → symmetric (p, p, p)."""
+    i, j, l = triple_indices(p)
+    tensor = np.empty((p, p, p))
+    for a, b, c in ((i, j, l), (i, l, j), (j, i, l), (j, l, i), (l, i, j), (l, j, i)):
+        tensor[a, b, c] = packed
+    return tensor
+
+
+def pack_placements(pairs_by_vector: np.ndarray, p: int) -> np.ndarray:
+    """Packed sym3 of Σ A ⊗ h, given its rows over the packed pairs of A: (pairs, p) → (triples,).
+
+    sym3 sums the three placements: out_ijl = K_(ij)l + K_(il)j + K_(jl)i.
+    """
+    i, j, l = triple_indices(p)
+    at, k = pair_positions(p), pairs_by_vector
+    return k[at[i, j], l] + k[at[i, l], j] + k[at[j, l], i]
+
+
+def _frozen(array: np.ndarray) -> np.ndarray:
+    array.flags.writeable = False
+    return array

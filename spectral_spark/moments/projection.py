@@ -1,0 +1,69 @@
+"""One batch of documents as the kernels see it: weights, projections, and sums over its words."""
+
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from spectral_spark.moments.batch import CountBatch
+
+
+class WordIndex:
+    """Renumbers the words that occur in a batch, so that sums over words touch their rows only and never all d."""
+
+    def __init__(self, vocab_size: int) -> None:
+        self._seen = np.zeros(vocab_size, dtype=bool)
+        self._position = np.zeros(vocab_size, dtype=np.int32)
+
+    def local(self, batch: CountBatch) -> tuple[np.ndarray, sp.csr_matrix]:
+        """The words of the batch in order, shape (u,), and its counts over them, sparse of shape (n, u)."""
+        self._seen[batch.terms] = True
+        words = np.flatnonzero(self._seen)
+        self._seen[words] = False
+        self._position[words] = np.arange(len(words), dtype=np.int32)
+        shape = (batch.n_documents, len(words))
+        counts = sp.csr_matrix((batch.counts, self._position[batch.terms], batch.indptr), shape=shape, copy=False)
+        return words, counts
+
+
+class ProjectedBatch:
+    """Documents with at least three words each, seen through a projection.
+
+    Attributes
+    ----------
+    documents : the batch.
+    words : int array of shape (u,), the words that occur.
+    counts : sparse array of shape (n, u) over these words.
+    lengths : array of shape (n,), m.
+    y : array of shape (n, q), the projected counts Bᵀc.
+    """
+
+    def __init__(self, documents: CountBatch, projection: np.ndarray, index: WordIndex) -> None:
+        self.documents = documents
+        self.words, self.counts = index.local(documents)
+        self.lengths = documents.lengths
+        self.y = np.asarray(self.counts @ projection[self.words])
+
+    @cached_property
+    def by_direction(self) -> np.ndarray:
+        """yᵀ of shape (q, n) in C order, as the cubes need it."""
+        return np.ascontiguousarray(self.y.T)
+
+    def word_sums(self, weights: np.ndarray) -> np.ndarray:
+        """Σ w c over documents for weights of shape (n,) or (n, r): shape (u,) or (u, r)."""
+        return np.asarray(self.counts.T @ weights)
+
+    @cached_property
+    def per_word(self) -> np.ndarray:
+        """1/m."""
+        return 1.0 / self.lengths
+
+    @cached_property
+    def per_pair(self) -> np.ndarray:
+        """1/(m(m−1)): ordered pairs of distinct words of a document."""
+        return self.per_word / (self.lengths - 1.0)
+
+    @cached_property
+    def per_triple(self) -> np.ndarray:
+        """1/(m(m−1)(m−2))."""
+        return self.per_pair / (self.lengths - 2.0)
