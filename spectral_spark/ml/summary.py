@@ -1,0 +1,66 @@
+"""What a fit reports about itself."""
+
+import dataclasses
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class FitSummary:
+    """The run report, also ``summary.json`` of a saved model.
+
+    Attributes
+    ----------
+    k, documents, terms, tokens : topics found; documents, distinct words and words they were found in.
+    dropped : documents that could not be used, by reason.
+    effective_sample_size : n_eff of the root under ``weighting``.
+    bounds : the paper's bounds on the errors of the moments and of S2 at this n_eff, δ = 0.05.
+    concentrations : of the layers, top to documents, as used by the spectral step.
+    document_concentration : total Dirichlet weight of a document's prior, as used for inference.
+    spectrum, noise_floor, rank_rule, rank_reason : the eigenvalues, and why k is what it is.
+    residual, iterations, converged : of the solver.
+    passes : name, seconds and documents of every pass over the data.
+    seconds : where the time went.
+    """
+
+    k: int
+    documents: int
+    terms: int
+    tokens: int
+    dropped: dict[str, int]
+    effective_sample_size: float
+    concentrations: list[float]
+    weighting: str
+    solver: str
+    spectrum: list[float]
+    residual: float
+    passes: list[dict[str, Any]]
+    seconds: dict[str, float]
+    seed: int
+    versions: dict[str, str]
+    noise_floor: float | None = None
+    rank_rule: str | None = None
+    rank_reason: str | None = None
+    iterations: int = 0
+    converged: bool = True
+    document_concentration: float | None = None
+    bounds: dict[str, float] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+    refinement: dict[str, Any] = field(default_factory=dict)
+    sources: list[str] = field(default_factory=list)
+    basis: str | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def toDict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    def toJson(self) -> str:
+        return json.dumps(self.toDict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def fromDict(cls, values: dict[str, Any]) -> "FitSummary":
+        """From ``summary.json``; keys that this version does not know are kept in ``extra``."""
+        known = {f.name for f in dataclasses.fields(cls)}
+        extra = {**values.get("extra", {}), **{key: value for key, value in values.items() if key not in known}}
+        return cls(**{key: value for key, value in values.items() if key in known and key != "extra"}, extra=extra)

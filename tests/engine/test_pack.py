@@ -1,0 +1,120 @@
+"""Documents from any DataFrame reach the kernels whole; what cannot be used is counted."""
+
+import numpy as np
+import pytest
+from corpora import ARRAYS, CountingKernel, dense_counts, frame_of, random_documents, vectors_of
+from pyspark.ml.linalg import Vectors
+from pyspark.sql import SparkSession
+
+from spectral_spark.engine.census import take_census
+from spectral_spark.engine.documents import DocumentColumns, inspect_documents
+from spectral_spark.engine.pack_counts import PackSettings, pack_counts
+from spectral_spark.engine.passes import run_pass
+from spectral_spark.errors import InputError
+
+D = 40
+VECTORS = DocumentColumns("features", path="path", id="doc_id")
+
+
+def test_vectors_and_arrays_give_the_same_counts(spark: SparkSession) -> None:
+    rows = random_documents(300, D)
+    probe = np.random.default_rng(0).standard_normal((D, 4))
+    sums = []
+    for frame, columns in ((frame_of(spark, rows), ARRAYS), (vectors_of(spark, rows, D), VECTORS)):
+        packed = pack_counts(inspect_documents(frame, columns, vocab_size=D), PackSettings(D))
+        sums.append(run_pass(packed, CountingKernel(), {"probe": probe}, name="count"))
+        packed.release()
+    counts = dense_counts(rows, D)
+    for total in sums:
+        assert total["documents"][0] == 300
+        np.testing.assert_array_equal(total["words"], counts.sum(axis=0))
+        np.testing.assert_allclose(total["gram"], (counts @ probe).T @ (counts @ probe), rtol=1e-12)
+
+
+def test_what_cannot_be_used_is_counted_by_reason(spark: SparkSession) -> None:
+    rows = [
+        ("good", ["a"], [0, 1], [2.0, 1.0]),
+        ("repeated words", ["a"], [3, 3, 3], [1.0, 1.0, 1.0]),
+        ("null path", None, [0, 1], [2.0, 1.0]),
+        ("null in path", ["a", None], [0, 1], [2.0, 1.0]),
+        ("nan", ["a"], [0, 1], [float("nan"), 4.0]),
+        ("negative", ["a"], [0, 1], [-1.0, 4.0]),
+        ("fraction", ["a"], [0, 1], [1.5, 4.0]),
+        ("infinite", ["a"], [0, 1], [float("inf"), 4.0]),
+        ("null count", ["a"], [0, 1], [None, 4.0]),
+        ("lengths differ", ["a"], [0, 1], [4.0]),
+        ("unknown word", ["a"], [0, 99], [2.0, 2.0]),
+        ("negative word", ["a"], [0, -1], [2.0, 2.0]),
+        ("short", ["a"], [0], [2.0]),
+        ("short after the cap", ["a"], [0], [9.0]),
+        ("empty", ["a"], [], []),
+        ("null arrays", ["a"], None, None),
+    ]
+    frame = spark.createDataFrame(rows, "doc_id string, path array<string>, terms array<int>, counts array<double>")
+    packed = pack_counts(inspect_documents(frame, ARRAYS, vocab_size=5), PackSettings(5, cap=3))
+    result = take_census(packed)
+    packed.release()
+    assert result.documents == 3
+    assert result.dropped == {"null_path": 2, "bad_counts": 6, "unknown_terms": 2, "too_short": 3}
+    assert result.documents + sum(result.dropped.values()) == len(rows)
+
+
+def test_census_counts_documents_and_capped_words_per_node(spark: SparkSession) -> None:
+    rows = random_documents(500, D, seed=2)
+    packed = pack_counts(inspect_documents(frame_of(spark, rows), ARRAYS, vocab_size=D), PackSettings(D, cap=2))
+    result = take_census(packed)
+    packed.release()
+    census, capped = result.census, np.minimum(dense_counts(rows, D), 2).sum(axis=1)
+    assert result.tokens == dense_counts(rows, D).sum()
+    for node, path in enumerate(census.tree.paths):
+        mine = [i for i, row in enumerate(rows) if tuple(row[1]) == path]
+        assert census.documents[node] == len(mine)
+        assert census.tokens[node] == capped[mine].sum()
+        assert census.tokens_squared[node] == (capped[mine] ** 2).sum()
+
+
+@pytest.mark.parametrize(("layers", "paths"), [(2, {()}), (3, {(), ("side0",), ("side1",)})])
+def test_layers_cut_the_tree(spark: SparkSession, layers: int, paths: set[tuple[str, ...]]) -> None:
+    frame = frame_of(spark, random_documents(100, D))
+    packed = pack_counts(inspect_documents(frame, ARRAYS, layers=layers, vocab_size=D), PackSettings(D))
+    assert set(take_census(packed).census.tree.paths) == paths
+    packed.release()
+
+
+def test_fingerprint_ignores_order_and_notices_content(spark: SparkSession) -> None:
+    rows = random_documents(200, D)
+    one = inspect_documents(frame_of(spark, rows), ARRAYS, vocab_size=D).fingerprint
+    shuffled = inspect_documents(frame_of(spark, rows[::-1]).repartition(7), ARRAYS, vocab_size=D).fingerprint
+    changed = [*rows[:-1], (rows[-1][0], rows[-1][1], rows[-1][2], [c + 1 for c in rows[-1][3]])]
+    assert one == shuffled
+    assert one != inspect_documents(frame_of(spark, changed), ARRAYS, vocab_size=D).fingerprint
+
+
+@pytest.mark.parametrize(("columns", "message"), [
+    (DocumentColumns("words"), r"no column 'words' \(featuresCol\); the columns are doc_id, path"),
+    (DocumentColumns("doc_id"), "not a pyspark.ml Vector"),
+    (DocumentColumns(None, "terms", None), "go together"),
+    (DocumentColumns(None, "path", "counts"), "not an array of whole numbers"),
+    (DocumentColumns(None, "terms", "counts", "doc_id"), "not array<string>"),
+    (DocumentColumns(None, "terms", "counts", "path", "name"), r"no column 'name' \(idCol\)"),
+])
+def test_wrong_columns_are_refused_before_any_pass(spark: SparkSession, columns: DocumentColumns, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        inspect_documents(frame_of(spark, random_documents(3, D)), columns)
+
+
+def test_vectors_of_different_sizes_are_refused(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([(Vectors.sparse(4, {0: 3.0}),), (Vectors.dense([1.0, 2.0, 3.0]),)], ["features"])
+    with pytest.raises(InputError, match=r"different sizes \(3 and 4\)"):
+        inspect_documents(frame, DocumentColumns())
+
+
+def test_no_documents(spark: SparkSession) -> None:
+    with pytest.raises(InputError, match="DataFrame is empty"):
+        inspect_documents(frame_of(spark, []), ARRAYS, vocab_size=3)
+    packed = pack_counts(
+        inspect_documents(frame_of(spark, [("a", [], [0], [1])]), ARRAYS, vocab_size=3), PackSettings(3)
+    )
+    with pytest.raises(InputError, match="1 too short"):
+        take_census(packed)
+    packed.release()
