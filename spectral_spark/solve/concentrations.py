@@ -1,0 +1,86 @@
+"""Which concentrations the moments are read with: given, calibrated, or a sweep for somebody else to score."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from scipy.optimize import brentq
+
+from spectral_spark.moments.coefficients import checked_concentrations, hdp_coefficients
+from spectral_spark.moments.projected import ProjectedMoments
+from spectral_spark.solve.corrected import corrected_moments
+from spectral_spark.solve.polar import climb
+from spectral_spark.solve.symmetric import PairTensor, nearest_orthogonal, random_orthogonal
+from spectral_spark.solve.whitening import signed_spectrum, usable_rank, whiten
+
+# Text likes small document concentrations; the held-out optimum of a sweep has always been inside.
+SWEEP = (0.1, 0.3, 1.0, 3.0, 10.0)
+LOWEST, HIGHEST, GRID = 0.01, 300.0, 12
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A 2-layer concentration found from the moments.
+
+    Attributes
+    ----------
+    concentration : g.
+    mass : Σ_i C6²/(C3³λ_i²) at g; one at an exact root.
+    at_bound : whether no root lies between the lowest and the highest g that were tried.
+    """
+
+    concentration: float
+    mass: float
+    at_bound: bool
+
+
+def as_concentrations(values: float | Sequence[float]) -> tuple[float, ...]:
+    """Concentrations g_1 … g_{L−1} from the root's children to the documents; one number is the documents' alone."""
+    return tuple(checked_concentrations([values] if isinstance(values, int | float) else values).tolist())
+
+
+def calibrated_concentration(
+    moments: ProjectedMoments, k: int, seed: int = 0, lowest: float = LOWEST, highest: float = HIGHEST
+) -> Calibration:
+    """The 2-layer g for which the third-order proportions κ²/λ_i² sum to one.
+
+    Right on corpora drawn from the model. On real, bursty words it returns far too large values: prefer a sweep scored on
+    held-out documents.
+    """
+    mass = _Mass(moments, k, seed)
+    # Upwards to the first change of sign: far beyond it centring leaves S2 nearly singular and the mass is noise.
+    grid = np.log(np.geomspace(lowest, highest, GRID))
+    value = mass(grid[0])
+    if value <= 0:
+        return Calibration(lowest, float(np.exp(value)), True)
+    for below, above in pairwise(grid):
+        value = mass(above)
+        if value < 0:
+            root = float(brentq(mass, below, above, xtol=1e-9, rtol=1e-9))
+            return Calibration(float(np.exp(root)), float(np.exp(mass(root))), False)
+    return Calibration(highest, float(np.exp(value)), True)
+
+
+class _Mass:
+    """log Σ_i κ²/λ_i² as a function of log g; each tensor is solved from the topics of the one before."""
+
+    def __init__(self, moments: ProjectedMoments, k: int, seed: int) -> None:
+        self._moments, self._k = moments, k
+        self._start = random_orthogonal(k, np.random.default_rng(seed))
+        self._topics: np.ndarray | None = None
+
+    def __call__(self, log_g: float) -> float:
+        coefficients = hdp_coefficients([float(np.exp(log_g))])
+        corrected = corrected_moments(self._moments, coefficients)
+        if usable_rank(signed_spectrum(corrected.second)[0]) < self._k:
+            return -1.0  # centring so strongly leaves S2 indefinite: g is too large
+        whitening = whiten(corrected.second, self._k)
+        pairs = PairTensor(corrected.third_in(whitening.matrix))
+        if self._topics is not None:
+            self._start = nearest_orthogonal(whitening.matrix.T @ self._topics)
+        vectors = climb(pairs, self._start)[0]
+        self._topics = whitening.dual @ vectors
+        eigenvalues = (pairs.contract(vectors) * vectors).sum(axis=0)
+        shares = (coefficients.kappa / np.maximum(np.abs(eigenvalues), 1e-12)) ** 2
+        return float(np.log(shares.sum()))

@@ -1,0 +1,64 @@
+"""The robust tensor power method (Anandkumar et al. 2014): one eigenvector after another, by deflation."""
+
+import numpy as np
+
+from spectral_spark.solve.decomposition import TensorDecomposition, finished
+from spectral_spark.solve.polar import TOLERANCE, climb
+from spectral_spark.solve.symmetric import PairTensor, checked_tensor, nearest_orthogonal, unit_columns
+
+
+def power(
+    tensor: np.ndarray,
+    seed: int = 0,
+    starts: int = 10,
+    iterations: int = 10,
+    final_iterations: int = 10,
+    polish: bool = True,
+    tolerance: float = TOLERANCE,
+) -> TensorDecomposition:
+    """Decompose a symmetric, nearly orthogonal tensor.
+
+    Each eigenvector is the best of several random starts in the complement of those already found; all starts go
+    through one matrix product. Errors of deflation add up, so the vectors are finished together by the polar iteration.
+
+    Parameters
+    ----------
+    tensor : symmetric array of shape (k, k, k).
+    starts : random starts per eigenvector (L).
+    iterations, final_iterations : steps for every start and for the best one (T + T).
+    polish : finish with the polar iteration; without it, ``converged`` speaks of the deflated vectors.
+    """
+    tensor = checked_tensor(tensor)
+    pairs, rng, size = PairTensor(tensor), np.random.default_rng(seed), len(tensor)
+    values, vectors, steps, still = np.zeros(size), np.zeros((size, size)), 0, True
+    for found in range(size):
+        known = (values[:found], vectors[:, :found])
+        start = rng.standard_normal((size, starts))
+        points = unit_columns(start - known[1] @ (known[1].T @ start))
+        points = _ascend(pairs, points, known, iterations)[0]
+        best = int(np.argmax((_deflated(pairs, points, known) * points).sum(axis=0)))
+        point, turn = _ascend(pairs, points[:, [best]], known, final_iterations)
+        values[found] = (_deflated(pairs, point, known) * point).sum()
+        vectors[:, found] = point[:, 0]
+        steps, still = steps + iterations + final_iterations, still and turn < tolerance
+    if polish:
+        vectors, extra, still, _ = climb(pairs, nearest_orthogonal(vectors), tolerance=tolerance)
+        steps += extra
+    return finished(tensor, vectors, steps, still, "power")
+
+
+def _deflated(pairs: PairTensor, points: np.ndarray, known: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """T(I, x, x) of the tensor less its known part, Σ λ v (vᵀx)², for every column x."""
+    values, vectors = known
+    return pairs.contract(points) - vectors @ (values[:, None] * (vectors.T @ points) ** 2)
+
+
+def _ascend(
+    pairs: PairTensor, points: np.ndarray, known: tuple[np.ndarray, np.ndarray], iterations: int
+) -> tuple[np.ndarray, float]:
+    turn = 1.0
+    for _ in range(iterations):
+        moved = unit_columns(_deflated(pairs, points, known))
+        turn = float(np.linalg.norm(moved - points, axis=0).max())
+        points = moved
+    return points, turn

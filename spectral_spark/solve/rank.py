@@ -1,0 +1,166 @@
+"""How many topics there are: three rules on the spectrum of S2, each with its reason in words."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from spectral_spark.errors import InputError, SettingsError
+from spectral_spark.moments.coefficients import HDPCoefficients
+from spectral_spark.moments.projected import ProjectedMoments
+from spectral_spark.solve.corrected import second_corrected
+from spectral_spark.solve.noise import DocumentNoise, document_noise_edge, pair_noise_edge, word_variances
+from spectral_spark.solve.whitening import signed_spectrum, usable_rank
+
+# The Marchenko–Pastur edge is asymptotic; real maxima stray a few per cent beyond it.
+EDGE_MARGIN = 1.05
+NORMAL_MEDIAN = 0.6745
+
+
+@dataclass(frozen=True, eq=False)
+class RankChoice:
+    """A number of topics and why.
+
+    Attributes
+    ----------
+    k : the number of topics.
+    spectrum : array of shape (p,), eigenvalues of the matrix the rule looked at, signed, largest first.
+    noise_floor : eigenvalues below it are noise; None when the rule has none.
+    rule : "noise-floor", "gap", "paper" or "given".
+    reason : one sentence.
+    """
+
+    k: int
+    spectrum: np.ndarray
+    noise_floor: float | None
+    rule: str
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class RankEvidence:
+    """What the rules may look at.
+
+    Attributes
+    ----------
+    moments : of the whole corpus.
+    halves : of two half samples, or None.
+    second : array of shape (p, p), S2.
+    coefficients : C2 … C6 behind S2.
+    lift : array of shape (d, p), from the basis to words.
+    mean_words : array of shape (d,), M1.
+    scale : array of shape (d,), the word scaling s of the basis, or None when unknown (taken as M1^(−1/2)).
+    document_noise : the documents' noise weights, or None.
+    """
+
+    moments: ProjectedMoments
+    halves: tuple[ProjectedMoments, ProjectedMoments] | None
+    second: np.ndarray
+    coefficients: HDPCoefficients
+    lift: np.ndarray
+    mean_words: np.ndarray
+    scale: np.ndarray | None = None
+    document_noise: DocumentNoise | None = None
+
+
+def choose_rank(rule: str, evidence: RankEvidence) -> RankChoice:
+    """Apply a rule: "noise-floor" (the default elsewhere), "gap" or "paper"."""
+    if rule not in RULES:
+        raise SettingsError(f"rank rule: {rule!r} is unknown; choose one of {', '.join(RULES)}")
+    return RULES[rule](evidence)
+
+
+def given_rank(k: int, second: np.ndarray) -> RankChoice:
+    """The choice of somebody who knows k; the spectrum of S2 is reported all the same."""
+    return RankChoice(k, signed_spectrum(second)[0], None, "given", f"k = {k} was given")
+
+
+def noise_floor_rank(evidence: RankEvidence) -> RankChoice:
+    """Count the eigenvalues above the noise floor, then settle on the widest ratio gap within ±10% of the count.
+
+    Two half samples differ by noise alone. Its size, measured in the trailing half of the basis, times the edge of a
+    random matrix over all words is where noise eigenvalues end. Wants a basis of at least 2k columns.
+    """
+    if evidence.halves is None:
+        raise InputError("rank rule noise-floor: needs moments of two half samples; pass halves or use the rule 'gap'")
+    spectrum, vectors = signed_spectrum(evidence.second)
+    floor = _noise_floor(evidence, evidence.halves, vectors)
+    above = int((spectrum > floor).sum())
+    usable = usable_rank(spectrum)
+    if above == 0:
+        k, why = 1, f"no eigenvalue exceeds the noise floor {floor:.3g} (the largest is {spectrum[0]:.3g}): one topic"
+    else:
+        k = min(_gap_near(spectrum, above), usable)
+        why = f"{above} eigenvalues exceed the noise floor {floor:.3g}; the widest gap near that is after number {k}"
+    if 2 * above > len(spectrum):
+        why += f"; more than half of the basis ({len(spectrum)} columns) is signal, a larger basis may show more topics"
+    return RankChoice(k, spectrum, floor, "noise-floor", why)
+
+
+def gap_rank(evidence: RankEvidence) -> RankChoice:
+    """The largest ratio of neighbouring eigenvalues of S2 after the first."""
+    spectrum, _ = signed_spectrum(evidence.second)
+    k = min(_widest_gap(spectrum, 2, len(spectrum) - 1), max(usable_rank(spectrum), 1))
+    ratio = spectrum[k - 1] / max(spectrum[min(k, len(spectrum) - 1)], 1e-9 * spectrum[0])
+    why = f"the widest gap of the spectrum, a factor {ratio:.3g}, is after number {k}"
+    return RankChoice(k, spectrum, None, "gap", why)
+
+
+def paper_rank(evidence: RankEvidence) -> RankChoice:
+    """The paper's rule: the largest drop in the spectrum of the uncentred second moment. Finds far too few topics."""
+    spectrum, _ = signed_spectrum(evidence.moments.second)
+    drops = -np.diff(np.sqrt(np.maximum(spectrum, 0.0)))
+    last = max(min(usable_rank(evidence.second), len(drops)), 1)
+    k = 2 + int(np.argmax(drops[1:last])) if last > 1 else 1
+    return RankChoice(k, spectrum, None, "paper", f"the largest drop of the uncentred spectrum is after number {k}")
+
+
+RULES: Mapping[str, Callable[[RankEvidence], RankChoice]] = MappingProxyType(
+    {"noise-floor": noise_floor_rank, "gap": gap_rank, "paper": paper_rank}
+)
+
+
+def _noise_floor(
+    evidence: RankEvidence, halves: tuple[ProjectedMoments, ProjectedMoments], vectors: np.ndarray
+) -> float:
+    difference = _half_difference(evidence, halves)
+    trailing = vectors[:, len(vectors) // 2 :]
+    noise = trailing.T @ difference @ trailing
+    entries = np.abs(noise[np.triu_indices(len(noise), 1)])
+    deviation = float(np.median(entries)) / NORMAL_MEDIAN if len(entries) else 0.0
+    if evidence.scale is None:
+        variances, level = (evidence.mean_words > 0).astype(float), 1.0
+    else:
+        variances = word_variances(evidence.scale, evidence.mean_words)
+        directions = (evidence.scale[:, None] * evidence.lift) @ trailing
+        level = float((variances @ directions**2).mean())
+    floor = pair_noise_edge(variances) / level * deviation
+    if evidence.document_noise is not None and evidence.scale is not None:
+        floor = max(floor, EDGE_MARGIN * document_noise_edge(variances, evidence.document_noise))
+    return floor
+
+
+def _half_difference(evidence: RankEvidence, halves: tuple[ProjectedMoments, ProjectedMoments]) -> np.ndarray:
+    """S2 of one half less S2 of the other, scaled to the noise of the whole: √(f(1−f)) for a half of weight f."""
+    one, other = halves
+    apart = one.second - other.second
+    size = float((apart * apart).sum())
+    share = float(((evidence.moments.second - other.second) * apart).sum()) / size if size > 0 else 0.5
+    share = float(np.clip(share, 0.0, 1.0))
+    corrected = second_corrected(one, evidence.coefficients) - second_corrected(other, evidence.coefficients)
+    return np.sqrt(share * (1.0 - share)) * corrected
+
+
+def _gap_near(spectrum: np.ndarray, count: int) -> int:
+    width = max(3, int(np.ceil(0.1 * count)))
+    return _widest_gap(spectrum, max(count - width, 2), min(count + width, len(spectrum) - 1))
+
+
+def _widest_gap(spectrum: np.ndarray, lowest: int, highest: int) -> int:
+    """The k in lowest … highest with the largest ratio of eigenvalue k to k + 1; the number of eigenvalues if fewer."""
+    if highest < lowest:
+        return min(max(highest, 1), len(spectrum))
+    values = np.maximum(spectrum, 1e-9 * spectrum[0])
+    ratios = values[:-1] / values[1:]
+    return lowest + int(np.argmax(ratios[lowest - 1 : highest]))

@@ -1,0 +1,96 @@
+"""From eigenvectors back to topics and proportions."""
+
+import numpy as np
+
+from spectral_spark.errors import InputError, SettingsError
+from spectral_spark.solve.whitening import Whitening
+
+# A recovered column whose sum is below this share of its absolute sum has no sign or scale of its own.
+VANISHING_SUM = 1e-6
+
+
+def project_on_simplex(rows: np.ndarray, spread: np.ndarray | None = None) -> np.ndarray:
+    """The nearest point of the probability simplex to each row.
+
+    Parameters
+    ----------
+    rows : array of shape (n, d).
+    spread : positive array of shape (d,); entry j may move in proportion to it (distance Σ (x_j − y_j)²/spread_j).
+        Absent: Euclidean.
+    """
+    width = np.ones(rows.shape[1]) if spread is None else spread
+    active = np.broadcast_to(width > 0, rows.shape).copy()
+    count = np.full(len(rows), -1)
+    excess = np.zeros(len(rows))
+    while True:
+        now = active.sum(axis=1)
+        if (now == count).all():
+            break
+        count = now
+        excess = (np.where(active, rows, 0.0).sum(axis=1) - 1.0) / np.where(active, width, 0.0).sum(axis=1)
+        active &= rows > excess[:, None] * width
+    inside = np.where(active, rows - excess[:, None] * width, 0.0)
+    return inside / inside.sum(axis=1, keepdims=True)
+
+
+def lifted_topics(lift: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Topics over words: each lifted column over its sum, then on the simplex.
+
+    Dividing by the sum fixes sign and scale without the eigenvalue, whose error is of third order.
+
+    Parameters
+    ----------
+    lift : array of shape (d, p).
+    columns : array of shape (p, k), (W†)ᵀv_i.
+
+    Returns
+    -------
+    topics : array of shape (d, k), columns non-negative with sum one.
+    sums : array of shape (k,), what the columns were divided by.
+    """
+    rows = (lift @ columns).T
+    sums, total = rows.sum(axis=1), np.abs(rows).sum(axis=1)
+    if not (total > 0).all():
+        raise InputError(
+            f"topics: {int((total <= 0).sum())} of {len(total)} are zero over all words; "
+            "the basis and the moments do not belong together"
+        )
+    floor = VANISHING_SUM * total
+    sums = np.where(np.abs(sums) < floor, np.where(sums < 0, -floor, floor), sums)
+    return np.ascontiguousarray(project_on_simplex(rows / sums[:, None]).T), sums
+
+
+def first_order_weights(first: np.ndarray, whitening: Whitening, vectors: np.ndarray) -> np.ndarray:
+    """π0_i ∝ (coordinate of WᵀM1 along v_i)², of shape (k,), summing to one."""
+    coordinates = np.linalg.pinv(vectors) @ (whitening.matrix.T @ first)
+    weights = coordinates**2
+    total = weights.sum()
+    if total <= 0:
+        raise InputError("topic weights: the corpus mean is zero in the basis; append the mean to the basis")
+    return weights / total
+
+
+def rescale_contrast(topics: np.ndarray, mean_words: np.ndarray, c3_used: float, c3_wanted: float) -> np.ndarray:
+    """Topics of another C3 with the same κ = C6/C3^(3/2): they move along rays from the corpus mean.
+
+    Root moments cannot tell such concentrations apart (three or more layers). Φ' = M1 + √(C3/C3') (Φ − M1), then
+    projected on the simplex, since more contrast can leave it.
+    """
+    for name, value in (("c3_used", c3_used), ("c3_wanted", c3_wanted)):
+        if not 0 < value <= 1:
+            raise SettingsError(f"{name}: {value!r} is not in (0, 1]; pass C3 = 1 − Π g/(g+1)")
+    mean = mean_words[:, None]
+    moved = mean + np.sqrt(c3_used / c3_wanted) * (topics - mean)
+    return np.ascontiguousarray(project_on_simplex(moved.T).T)
+
+
+def smoothed_topics(topics: np.ndarray, mean_words: np.ndarray, amount: float = 0.05) -> np.ndarray:
+    """Topics mixed with the corpus mean: recovered topics contain exact zeros, which no likelihood survives.
+
+    Parameters
+    ----------
+    amount : the share of the corpus mean, in [0, 1].
+    """
+    if not 0 <= amount <= 1:
+        raise SettingsError(f"smoothing: {amount!r} is not in [0, 1]; pass the share of the corpus mean to mix in")
+    return (1.0 - amount) * topics + amount * (mean_words / mean_words.sum())[:, None]

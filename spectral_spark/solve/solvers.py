@@ -1,0 +1,42 @@
+"""The four solvers behind one call."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from spectral_spark.errors import SettingsError
+from spectral_spark.solve.als import als
+from spectral_spark.solve.decomposition import TensorDecomposition
+from spectral_spark.solve.polar import polar
+from spectral_spark.solve.power import power
+from spectral_spark.solve.sketch import sketch
+
+SOLVERS: Mapping[str, Callable[..., TensorDecomposition]] = MappingProxyType(
+    {"polar": polar, "power": power, "als": als, "sketch": sketch}
+)
+
+
+def check_solver(solver: str) -> None:
+    if solver not in SOLVERS:
+        raise SettingsError(f"solver: {solver!r} is unknown; choose one of {', '.join(SOLVERS)}")
+
+
+def solve_tensor(tensor: np.ndarray, solver: str = "polar", seed: int = 0, **options: Any) -> TensorDecomposition:
+    """Decompose a whitened (k, k, k) tensor; ``options`` are those of the solver's own function.
+
+    One BLAS thread, so that the same input gives the same bits on every machine of one kind.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> diagonal = np.zeros((2, 2, 2))
+    >>> diagonal[0, 0, 0], diagonal[1, 1, 1] = 3.0, 2.0
+    >>> solve_tensor(diagonal).eigenvalues.round(6).tolist()
+    [3.0, 2.0]
+    """
+    check_solver(solver)
+    with threadpool_limits(1):
+        return SOLVERS[solver](tensor, seed=seed, **options)

@@ -1,0 +1,73 @@
+"""Whitening: the basis in which the topics' second moment is the identity and the topics are orthogonal."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spectral_spark.errors import InputError, SettingsError
+
+# Below this share of the largest eigenvalue a direction is rounding, not signal.
+ROUNDING = 1e-13
+
+
+@dataclass(frozen=True, eq=False)
+class Whitening:
+    """WᵀS2W = I_k from the k largest eigenvalues of S2.
+
+    Attributes
+    ----------
+    matrix : array of shape (p, k), W = U s^(−1/2).
+    dual : array of shape (p, k), (W†)ᵀ = U s^(1/2).
+    spectrum : array of shape (p,), all eigenvalues of S2 with their signs, largest first.
+    """
+
+    matrix: np.ndarray
+    dual: np.ndarray
+    spectrum: np.ndarray
+
+    @property
+    def condition(self) -> float:
+        """The largest over the smallest eigenvalue kept."""
+        return float(self.spectrum[0] / self.spectrum[self.matrix.shape[1] - 1])
+
+
+def signed_spectrum(second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Ritz values of S2 with their signs, largest first (p,), and their vectors (p, p) with a fixed sign."""
+    values, vectors = np.linalg.eigh((second + second.T) / 2.0)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    peaks = vectors[np.abs(vectors).argmax(axis=0), np.arange(len(values))]
+    return values.copy(), vectors * np.where(peaks < 0, -1.0, 1.0)
+
+
+def usable_rank(spectrum: np.ndarray) -> int:
+    """How many eigenvalues are positive beyond rounding."""
+    return int((spectrum > ROUNDING * np.abs(spectrum).max(initial=0.0)).sum())
+
+
+def check_k(k: int, basis_size: int) -> None:
+    """Refuse a number of topics the basis cannot hold."""
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise SettingsError(f"k: {k!r} is not a positive whole number; pass a number of topics or 'auto'")
+    if k > basis_size:
+        raise SettingsError(
+            f"k: {k} topics do not fit a basis of {basis_size} columns; "
+            f"lower k to at most {basis_size} or collect moments in a larger basis"
+        )
+
+
+def whiten(second: np.ndarray, k: int) -> Whitening:
+    """Whiten S2 (p, p) with its k largest eigenvalues.
+
+    An S2 with fewer than k positive eigenvalues is refused: its missing directions would be invented by noise.
+    """
+    check_k(k, len(second))
+    spectrum, vectors = signed_spectrum(second)
+    usable = usable_rank(spectrum)
+    if usable < k:
+        raise InputError(
+            f"second moment: only {usable} of the {k} largest eigenvalues are positive (number {usable + 1} is "
+            f"{spectrum[usable]:.3g}, the largest {spectrum[0]:.3g}); lower k to {max(usable, 1)} or less, "
+            "use smaller concentrations, or more documents"
+        )
+    roots = np.sqrt(spectrum[:k])
+    return Whitening(vectors[:, :k] / roots, vectors[:, :k] * roots, spectrum)
