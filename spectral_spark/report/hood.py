@@ -14,8 +14,8 @@ _EXPLAINED = {
     "rank_reason": "why this number of topics",
     "seed": "the same seed and data give the same model",
 }
-_OVERVIEW = ("k", "rank_reason", "documents", "terms", "tokens", "effective_sample_size", "weighting", "solver", "residual",
-             "noise_floor", "condition", "seed")
+_OVERVIEW = ("k", "rank_reason", "documents", "terms", "tokens", "effective_sample_size", "weighting", "solver",
+             "residual", "noise_floor", "condition", "seed")
 _ELSEWHERE = {"spectrum", "passes", "versions", "bounds", "concentrations", "seconds", "dropped"}
 
 
@@ -42,9 +42,9 @@ def hood_tables(files: TopicModelFiles) -> list[Table]:
     tables = [
         Table("The fit", _rows({key: summary[key] for key in _OVERVIEW if key in summary})),
         Table("Concentrations", _concentrations(summary.get("concentrations")),
-              "Small: a document stays with few topics, or a group near one theme. Large: children resemble their parent."),
+              "Small: a document keeps to few topics, a group to few themes. Large: children resemble their parent."),
         Table("Bounds", _rows(_mapping(summary.get("bounds"), "bound")),
-              "How far the measured moments can be from the true ones, from the effective sample size alone; a worst case."),
+              "The furthest the measured moments can be from the true ones, given the effective sample size."),
         Table("Time", _rows(_mapping(summary.get("seconds"), "total"), unit=" s")),
         Table("Dropped", _rows(_mapping(summary.get("dropped"), "documents"))),
         Table("Evaluation", _rows({k: v for k, v in (files.evaluation or {}).items() if k != "nodes"})),
@@ -62,9 +62,9 @@ def value_text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
-        return f"{value:,}" if abs(value) >= 10_000 else str(value)
+        return f"{value:,}"
     if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
     if isinstance(value, list | tuple):
         shown = ", ".join(value_text(item) for item in value[:12])
         return f"{shown}, … ({len(value):,} in all)" if len(value) > 12 else shown or "–"
@@ -88,7 +88,7 @@ def _rows(values: Mapping[str, Any], unit: str = "", prefix: str = "") -> list[R
 def _concentrations(values: Any) -> list[Row]:
     if not isinstance(values, list | tuple):
         return _rows(_mapping(values, "value"))
-    names = ["documents" if level == len(values) - 1 else f"groups on level {level + 1}" for level in range(len(values))]
+    names = [*(f"groups on level {level}" for level in range(1, len(values))), "documents"] if values else []
     return [Row(name, value_text(value)) for name, value in zip(names, values, strict=True)]
 
 

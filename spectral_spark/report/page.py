@@ -64,8 +64,8 @@ def build_report(
 def render(files: TopicModelFiles, title: str) -> str:
     """The page as text."""
     libraries = [_script(_resource(name)) for name in _LIBRARIES]
-    program = _script("\n".join(["(() => {", '"use strict";', *(_resource(f"scripts/{n}.js") for n in _SCRIPTS), "})();"]))
-    scripts = [*libraries, program]
+    own = "\n".join(_resource(f"scripts/{name}.js") for name in _SCRIPTS)
+    scripts = [*libraries, _script(f'(() => {{\n"use strict";\n{own}\n}})();')]
     template = _environment().get_template("page.html")
     return template.render(
         title=title,
@@ -91,7 +91,9 @@ def _topic_rows(files: TopicModelFiles) -> list[dict[str, Any]]:
 
 def _environment() -> Environment:
     loader = PackageLoader("spectral_spark.report", "templates")
-    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
     environment.filters["percent"] = lambda share: f"{share:.1%}" if share >= 0.0995 else f"{share:.2%}"
     return environment
 

@@ -56,7 +56,7 @@ def topic_labels(files: TopicModelFiles, count: int = WORDS_IN_LABEL) -> list[li
 def _topics(files: TopicModelFiles, shares: np.ndarray) -> dict[str, Any]:
     chosen = [candidates(column, shares, WORDS_PER_TOPIC) for column in files.topics.T]
     distances = topic_distances(files.topics)
-    similar = [[j for j in np.argsort(row, kind="stable").tolist() if j != i][:_SIMILAR] for i, row in enumerate(distances)]
+    nearest = np.argsort(distances + np.diag(np.full(len(distances), np.inf)), axis=1, kind="stable")[:, :_SIMILAR]
     return {
         "weights": [float(f"{weight:.6g}") for weight in files.weights],
         "labels": topic_labels(files),
@@ -64,7 +64,9 @@ def _topics(files: TopicModelFiles, shares: np.ndarray) -> dict[str, Any]:
         "words": packed(np.concatenate(chosen), "u4"),
         "shares": packed(np.concatenate([files.topics[ids, t] for t, ids in enumerate(chosen)]), "f4"),
         "map": [[float(f"{x:.5f}") for x in point] for point in classical_mds(distances)],
-        "similar": [[[j, float(f"{distances[i, j]:.4f}")] for j in row] for i, row in enumerate(similar)],
+        "similar": [
+            [[int(j), round(float(distances[i, j]), 4)] for j in row if j != i] for i, row in enumerate(nearest)
+        ],
     }
 
 

@@ -20,7 +20,7 @@ def answers(files: TopicModelFiles, evaluation: Mapping[str, Any] | None) -> lis
     return [
         _what(files),
         _how_many(files),
-        _how_good(files, evaluation),
+        _how_good(evaluation),
         _how_long(files.summary),
         _left_out(files.summary),
     ]
@@ -73,18 +73,17 @@ def total_seconds(summary: Mapping[str, Any]) -> float | None:
 def _what(files: TopicModelFiles) -> Answer:
     summary, nodes = files.summary, files.nodes
     documents = summary.get("documents", int(nodes.documents[0]) if len(nodes.documents) else None)
-    text = f"{_plural(documents, 'document')}"
+    different = _plural(files.topics.shape[0], "different one")
     if _number(summary.get("tokens")) is not None:
-        text += f" with {_plural(summary['tokens'], 'word')}, {_plural(files.topics.shape[0], 'different one')}."
+        text = f"They hold {_plural(summary['tokens'], 'word')}, {different}"
     else:
-        text += f", written with {_plural(files.topics.shape[0], 'different word')}."
+        text = f"The model knows {_plural(files.topics.shape[0], 'word')} of theirs"
     groups, depth = len(nodes.paths) - 1, max(nodes.levels, default=0)
     if groups > 0:
-        levels = "one level" if depth == 1 else f"{depth} levels"
-        text += f" They are arranged in {_plural(groups, 'group')} on {levels}."
+        text += f", in {_plural(groups, 'group')} on {'one level' if depth == 1 else f'{depth} levels'}."
     else:
-        text += " They are not divided into groups."
-    return Answer("What is in here?", f"{count_text(documents)} documents", text)
+        text += ". They are not divided into groups."
+    return Answer("What is in here?", _plural(documents, "document"), text)
 
 
 def _how_many(files: TopicModelFiles) -> Answer:
@@ -106,14 +105,14 @@ def _how_many(files: TopicModelFiles) -> Answer:
     return Answer("How many topics, and why?", f"{k} topic" + ("s" if k != 1 else ""), f"{text} {about}")
 
 
-def _how_good(files: TopicModelFiles, evaluation: Mapping[str, Any] | None) -> Answer:
+def _how_good(evaluation: Mapping[str, Any] | None) -> Answer:
     question = "How good is it?"
     loss = _number((evaluation or {}).get("loss"))
     if evaluation is None or loss is None:
-        return Answer(question, "not evaluated", "Nobody measured it on held-out documents yet: run the verb 'evaluate' "
-                      "and build this page again.")
+        text = "It was not measured on held-out documents: run the verb 'evaluate' and build this page again."
+        return Answer(question, "not evaluated", text)
     plain = _number(evaluation.get("unigram_loss"))
-    text = (f"Reading half of a document it has never seen, the model guesses the other half as if every word were one of "
+    text = ("Shown half of a document it has never seen, the model guesses the other half as if every word were one of "
             f"{math.exp(loss):,.0f} equally likely ones")
     figure = f"{loss:.3f} nats per word"
     if plain is not None:
@@ -148,11 +147,10 @@ def _how_long(summary: Mapping[str, Any]) -> Answer:
     question = "How long did it take?"
     total = total_seconds(summary)
     passes = [item for item in summary.get("passes") or [] if isinstance(item, Mapping)]
-    over = f" in {_plural(len(passes), 'pass', 'passes')} over the documents" if passes else ""
+    over = f"The fit went over the documents {_times(len(passes))}." if passes else ""
     if total is None:
-        return Answer(question, "unknown", f"The run report has no times{over and f'; the fit was done{over}'}.")
-    text = f"The fit took {seconds_text(total)}{over}."
-    return Answer(question, seconds_text(total), text)
+        return Answer(question, "unknown", f"The run report has no times. {over}".strip())
+    return Answer(question, seconds_text(total), over or "From the first document to the finished model.")
 
 
 def _left_out(summary: Mapping[str, Any]) -> Answer:
@@ -177,6 +175,10 @@ def _counts(values: Mapping[str, Any], prefix: str = "") -> list[tuple[str, floa
         elif (number := _number(value)) is not None:
             found.append((name, number))
     return found
+
+
+def _times(number: int) -> str:
+    return {1: "once", 2: "twice"}.get(number, f"{number:,} times")
 
 
 def _plural(value: Any, one: str, many: str | None = None) -> str:

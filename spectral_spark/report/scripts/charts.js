@@ -51,11 +51,11 @@ function changeTable(matched) {
   const known = (topic) => Number.isInteger(topic) && topic >= 0 && topic < model.k;
   const rows = [...matched].sort((a, b) => (a.similarity ?? 1) - (b.similarity ?? 1));
   return h("div", { class: "scroll" }, h("table", { id: "change-table" },
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Topic now"), h("th", { scope: "col", class: "number" }, "Was"), h("th", { scope: "col", class: "number" }, "Words alike"),
-      h("th", { scope: "col", class: "number" }, "Share before"), h("th", { scope: "col", class: "number" }, "Now"), h("th", { scope: "col", class: "number" }, "Points"))),
+    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Topic now"), h("th", { scope: "col", class: "number wide-only" }, "Was"), h("th", { scope: "col", class: "number" }, "Words alike"),
+      h("th", { scope: "col", class: "number wide-only" }, "Share before"), h("th", { scope: "col", class: "number" }, "Share now"), h("th", { scope: "col", class: "number" }, "Points"))),
     h("tbody", {}, rows.map((item) => h("tr", {},
-      h("th", { scope: "row" }, known(item.topic) ? topicButton(item.topic) : String(item.topic)), h("td", { class: "number" }, String(item.previous ?? "–")),
-      h("td", { class: "number" }, Number.isFinite(item.similarity) ? `${Math.round(item.similarity * 100)}%` : "–"), h("td", { class: "number" }, percent(item.weight_before)),
+      h("th", { scope: "row" }, known(item.topic) ? topicButton(item.topic) : String(item.topic)), h("td", { class: "number wide-only" }, String(item.previous ?? "–")),
+      h("td", { class: "number" }, Number.isFinite(item.similarity) ? `${Math.round(item.similarity * 100)}%` : "–"), h("td", { class: "number wide-only" }, percent(item.weight_before)),
       h("td", { class: "number" }, percent(item.weight_after)),
       h("td", { class: "number" }, Number.isFinite(item.weight_after - item.weight_before) ? points(item.weight_after - item.weight_before) : "–"))))));
 }

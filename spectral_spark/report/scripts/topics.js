@@ -43,7 +43,7 @@ function markTopic() {
     button.setAttribute("aria-current", String(here));
     button.tabIndex = here ? 0 : -1;
     if (here) {
-      const list = byId("topic-list"), top = button.offsetTop - list.offsetTop;
+      const list = byId("topic-list"), top = button.offsetTop;
       if (top < list.scrollTop || top + button.offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = top - 40;
     }
   }
