@@ -60,6 +60,24 @@ def remove(path: str | os.PathLike[str]) -> None:
         filesystem.delete_file(inside)
 
 
+def write_file(path: str | os.PathLike[str], data: bytes, *, overwrite: bool = False) -> None:
+    """Write a single file that appears complete or not at all."""
+    if exists(path) and not overwrite:
+        raise InputError(f"'{path}' exists; choose another path, remove it, or allow overwriting")
+    filesystem, target = resolve(path)
+    parent, name = target.rsplit("/", 1)
+    staging = f"{parent}/.{name}.partial-{uuid.uuid4().hex[:8]}"
+    try:
+        filesystem.create_dir(parent, recursive=True)
+        with filesystem.open_output_stream(staging) as sink:
+            sink.write(data)
+        filesystem.move(staging, target)
+    except BaseException:
+        with suppress(OSError):
+            filesystem.delete_file(staging)
+        raise
+
+
 class Staging:
     """A directory being written. Use the ``write_*`` methods; names may contain ``/``."""
 
@@ -76,6 +94,10 @@ class Staging:
 
     def write_json(self, name: str, value: Any) -> None:
         self.write_bytes(name, (json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode())
+
+    def write_line(self, name: str, value: Any) -> None:
+        """JSON on one line, for readers that take a text file line by line."""
+        self.write_bytes(name, (json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n").encode())
 
     def write_table(self, name: str, table: pa.Table) -> None:
         """One Parquet file ``name/part-0.parquet``, so that Spark can read the directory ``name`` too."""
@@ -111,20 +133,34 @@ def new_directory(
     overwrite : replace what is there; without it an existing path is refused.
     about : further JSON values for the manifest.
     """
-    filesystem, target = resolve(path)
-    if exists(path) and not overwrite:
-        raise InputError(f"'{path}' exists; choose another path, remove it, or allow overwriting")
-    parent, name = target.rstrip("/").rsplit("/", 1)
-    tag = uuid.uuid4().hex[:8]
-    staging = Staging(filesystem, f"{parent}/.{name}.partial-{tag}")
-    try:
-        filesystem.create_dir(staging.path, recursive=True)
+    with staged(path, overwrite=overwrite) as place:
+        staging = Staging(*resolve(place))
         yield staging
         staging.finish(kind, version, about or {})
-        _move_into_place(filesystem, staging.path, target, f"{parent}/.{name}.replaced-{tag}")
+
+
+@contextmanager
+def staged(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[str]:
+    """An empty hidden directory beside ``path`` that takes its place when the block ends, and goes when it raises.
+
+    For directories that Spark fills. The name is spelt as ``path`` is, scheme included.
+    """
+    text = os.fspath(path).rstrip("/")
+    if exists(text) and not overwrite:
+        raise InputError(f"'{path}' exists; choose another path, remove it, or allow overwriting")
+    if "/" not in text:
+        text = os.path.abspath(text)
+    parent, name = text.rsplit("/", 1)
+    tag = uuid.uuid4().hex[:8]
+    place, aside = f"{parent}/.{name}.partial-{tag}", f"{parent}/.{name}.replaced-{tag}"
+    filesystem, inside = resolve(place)
+    try:
+        filesystem.create_dir(inside, recursive=True)
+        yield place
+        _move_into_place(filesystem, inside, resolve(text)[1], resolve(aside)[1])
     except BaseException:
         with suppress(OSError):
-            filesystem.delete_dir(staging.path)
+            filesystem.delete_dir(inside)
         raise
 
 

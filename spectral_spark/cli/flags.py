@@ -114,16 +114,16 @@ def names(text: str) -> tuple[str, ...]:
     return found
 
 
-def positive_numbers_or(word: str) -> Callable[[str], tuple[float, ...] | str]:
-    """Reads comma-separated positive numbers, or the given word."""
+def positive_numbers_or(*words: str) -> Callable[[str], tuple[float, ...] | str]:
+    """Reads comma-separated positive numbers, or one of the given words."""
 
     def read(text: str) -> tuple[float, ...] | str:
-        if text == word:
-            return word
+        if text in words:
+            return text
         try:
             numbers = tuple(float(part) for part in text.split(","))
         except ValueError:
-            raise ValueError(f"'{text}' is neither '{word}' nor numbers like 0.5,1") from None
+            raise ValueError(f"'{text}' is neither {' nor '.join(words)} nor numbers like 0.5,1") from None
         if not all(0 < number < float("inf") for number in numbers):
             raise ValueError(f"'{text}': every number must be positive")
         return numbers

@@ -70,6 +70,8 @@ def help_page(verb: Verb) -> str:
 def _parser(verb: Verb) -> _Parser:
     parser = _Parser(
         prog=f"{PROGRAM} {verb.name}",
+        usage=f"{PROGRAM} {verb.name} [flags]",
+        add_help=False,
         description=verb.description,
         epilog=f"example:\n  {verb.example}\n",
         formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=30, width=100),

@@ -49,6 +49,16 @@ class Run:
                 log=self.log,
             )
 
+    def step(self, words: Sequence[str]) -> None:
+        """Run another verb inside this one, in the same Spark session."""
+        request = parse(words)
+        assert isinstance(request, Request)
+        step = Run(request)
+        step.terminal = self.terminal
+        step.__dict__["spark"] = self.spark
+        request.verb.plan(request.settings)
+        request.verb.run(step, request.settings)
+
     def close(self, failed: bool) -> None:
         """Stop Spark. Its log goes too, unless something unexpected happened."""
         self.terminal.clear()

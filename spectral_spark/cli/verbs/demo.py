@@ -1,0 +1,117 @@
+"""``spectral-spark demo``: every verb on a built-in corpus whose topics are known."""
+
+import shlex
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spectral_spark.cli.checks import output_is_free
+from spectral_spark.cli.flags import Flag, whole_number, whole_number_or
+from spectral_spark.cli.terminal import duration, number
+from spectral_spark.cli.verb import OVERWRITE, Verb
+
+if TYPE_CHECKING:
+    from spectral_spark.cli.run import Run
+    from spectral_spark.corpus.demo import DemoCorpus
+    from spectral_spark.model_files import TopicModelFiles
+
+OUTPUT, DOCUMENTS = "out/demo", 5000
+PARTS = ("notes.jsonl", "corpus", "model", "scores", "evaluation.json", "report.html")
+
+
+def plan(settings: Namespace) -> list[str]:
+    output = settings.output or OUTPUT
+    for part in PARTS:
+        output_is_free(f"{output}/{part}", settings.overwrite)
+    return [
+        f"simulate {number(settings.documents or DOCUMENTS)} notes from the towns of a small country, about 12 topics",
+        *("run: spectral-spark " + shlex.join(words) for words in commands(output, settings)),
+        "lay the topics found beside the true ones",
+        "memory: the default of a local Spark; the corpus is a few MiB",
+    ]
+
+
+def commands(output: str, settings: Namespace) -> list[list[str]]:
+    """The demo as command lines."""
+    corpus, model = f"{output}/corpus", f"{output}/model"
+    steps = [
+        ["ingest", "--source", "table", "--input", f"{output}/notes.jsonl", "--text-col", "text", "--path-cols",
+         "region,town", "--id-col", "id", "--holdout", "500", "--output", corpus],
+        ["fit", "--corpus", corpus, "--model", model, "--k", str(settings.k or "auto")],
+        ["score", "--corpus", corpus, "--model", model, "--output", f"{output}/scores"],
+        ["evaluate", "--corpus", corpus, "--model", model, "--output", f"{output}/evaluation.json"],
+        ["report", "--model", model, "--evaluation", f"{output}/evaluation.json", "--title",
+         "Notes from a small country", "--output", f"{output}/report.html"],
+    ]
+    return [[*step, "--overwrite"] if settings.overwrite else step for step in steps]
+
+
+def run(run: "Run", settings: Namespace) -> None:
+    from spectral_spark.corpus.demo import SEED, simulate_demo, write_demo
+    from spectral_spark.model_files import read_model_files
+
+    output = settings.output or OUTPUT
+    seed = SEED if settings.seed is None else settings.seed
+    Path(output).mkdir(parents=True, exist_ok=True)
+    with run.terminal.doing("simulating"):
+        truth = simulate_demo(settings.documents or DOCUMENTS, seed)
+        write_demo(truth, Path(output, "notes.jsonl"), seed)
+    for words in commands(output, settings):
+        run.terminal.say("", f"$ spectral-spark {shlex.join(words)}")
+        run.step(words)
+    found = read_model_files(f"{output}/model")
+    run.terminal.say("", *compare(truth, found), "", f"the demo took {duration(run.seconds)}; all of it is in {output}")
+
+
+def compare(truth: "DemoCorpus", found: "TopicModelFiles") -> list[str]:
+    """Found topics beside the true ones, and the tree's proportions beside the true ones."""
+    from spectral_spark.evaluate.recovery import recovery
+
+    vocabulary = found.vocabulary or ()
+    matched = recovery(found.topics, truth.topics_in(vocabulary))
+    heading = f"  {'true topic':<11} {'share':>6} {'found':>6} {'error':>6}  first words found"
+    lines = [f"{len(truth.names)} true topics, {found.topics.shape[1]} found:", heading]
+    drawn = truth.simulated.document_proportions.mean(axis=0)
+    for name, share, topic, error in zip(truth.names, drawn, matched.match, matched.errors, strict=True):
+        if topic < 0:
+            lines.append(f"  {name:<11} {share:>6.1%} {'–':>6} {'–':>6}  not found")
+            continue
+        words = " ".join(vocabulary[i] for i in np.argsort(-found.topics[:, topic])[:7])
+        lines.append(f"  {name:<11} {share:>6.1%} {found.weights[topic]:>6.1%} {error:>6.3f}  {words}")
+    lines.append(f"  mean error {matched.error:.3f} (half the L1 distance: 0 is equal, 1 is disjoint)")
+    return [*lines, "", *_tree_lines(truth, found, matched.match)]
+
+
+def _tree_lines(truth: "DemoCorpus", found: "TopicModelFiles", match: np.ndarray) -> list[str]:
+    """Each place with its largest topics, found share and, in brackets, the true one."""
+    lines = ["largest topics of each place, found (true):"]
+    real = dict(zip(truth.simulated.tree.paths, truth.simulated.node_proportions, strict=True))
+    for path, documents, shares in zip(found.nodes.paths, found.nodes.documents, found.nodes.proportions, strict=True):
+        by_name = np.where(match >= 0, shares[match], 0.0)
+        largest = np.argsort(-by_name)[:3]
+        text = ", ".join(f"{truth.names[i]} {by_name[i]:.0%} ({real[path][i]:.0%})" for i in largest)
+        place = "  " * len(path) + (path[-1] if path else "the country")
+        lines.append(f"  {place:<18} {number(documents):>6}  {text}")
+    return lines
+
+
+VERB = Verb(
+    name="demo",
+    summary="all of it on a built-in corpus, in under two minutes",
+    description=(
+        "Simulate a small corpus of readable words from twelve known topics and a three-level tree, then ingest, fit,\n"
+        "score, evaluate and report it, and lay what was found beside the truth. Prints each command it runs."
+    ),
+    example="spectral-spark demo --output out/demo",
+    flags=(
+        Flag("output", f"directory for everything (default {OUTPUT})", metavar="DIR"),
+        Flag("documents", f"size of the corpus (default {DOCUMENTS})", whole_number(200), "N"),
+        Flag("k", "number of topics, or auto (default)", whole_number_or("auto"), "N|auto"),
+        Flag("seed", "another seed is another corpus", whole_number(), "N"),
+        OVERWRITE,
+    ),
+    plan=plan,
+    run=run,
+)

@@ -1,0 +1,72 @@
+"""``spectral-spark evaluate``: how good a model is."""
+
+import json
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from spectral_spark.cli.checks import corpus_manifest, model_summary, output_is_free
+from spectral_spark.cli.flags import Flag
+from spectral_spark.cli.terminal import duration, number
+from spectral_spark.cli.verb import OVERWRITE, Verb
+from spectral_spark.errors import InputError
+from spectral_spark.storage import write_file
+
+if TYPE_CHECKING:
+    from spectral_spark.cli.run import Run
+
+
+def plan(settings: Namespace) -> list[str]:
+    counts = corpus_manifest(settings.corpus)["counts"]
+    summary = model_summary(settings.model)
+    output_is_free(settings.output, settings.overwrite)
+    if not counts.get("test"):
+        raise InputError(
+            f"--corpus '{settings.corpus}' has no test documents; ingest it with --holdout N to set some aside"
+        )
+    return [
+        f"predict one half of the words of each of {number(counts['test'])} held-out documents from the other half, "
+        f"with the {summary['k']} topics of '{settings.model}'",
+        f"write the loss, the unigram loss and the coherence, for every tree node too, to '{settings.output}'",
+        f"memory: each worker holds the topics, {summary['terms'] * summary['k'] * 8 / 2**20:,.1f} MiB",
+    ]
+
+
+def run(run: "Run", settings: Namespace) -> None:
+    from spectral_spark import SpectralHDPModel
+    from spectral_spark.corpus.store import open_corpus
+    from spectral_spark.evaluate.run import evaluate
+
+    corpus = open_corpus(run.spark, settings.corpus)
+    with run.terminal.doing("evaluating"):
+        found = evaluate(run.spark, corpus, SpectralHDPModel.load(settings.model))
+    text = json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    write_file(settings.output, text.encode(), overwrite=settings.overwrite)
+    run.terminal.say(*ending(found, settings.output, run.seconds))
+
+
+def ending(found: dict[str, Any], output: str, seconds: float) -> list[str]:
+    """What an evaluation tells at its end."""
+    return [
+        f"evaluation {output}: loss {found['loss']:.3f} nats per word (unigram {found['unigram_loss']:.3f}) on "
+        f"{number(found['tokens'])} held-out words, NPMI {found['npmi']:.3f}, in {duration(seconds)}"
+    ]
+
+
+VERB = Verb(
+    name="evaluate",
+    summary="measure a model on held-out documents",
+    description=(
+        "Document completion: one half of the words of each held-out document is used to infer its topics, and the\n"
+        "loss is the mean of −log p of the words of the other half, beside that of a model with no topics. Also topic\n"
+        "coherence (NPMI). The losses for each node of the tree too."
+    ),
+    example="spectral-spark evaluate --corpus out/corpus --model out/model --output out/evaluation.json",
+    flags=(
+        Flag("corpus", "a corpus with held-out documents (ingest --holdout)", metavar="CORPUS", required=True),
+        Flag("model", "a fitted model", metavar="MODEL", required=True),
+        Flag("output", "the result", metavar="FILE.json", required=True),
+        OVERWRITE,
+    ),
+    plan=plan,
+    run=run,
+)

@@ -1,0 +1,114 @@
+"""``spectral-spark fit``: topics are found."""
+
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from spectral_spark.cli.checks import corpus_manifest, output_is_free
+from spectral_spark.cli.flags import Flag, positive_numbers_or, whole_number, whole_number_or
+from spectral_spark.cli.terminal import duration, number, topic_lines
+from spectral_spark.cli.verb import OVERWRITE, Verb
+
+if TYPE_CHECKING:
+    from spectral_spark.cli.run import Run
+    from spectral_spark.ml.hdp import SpectralHDP, SpectralHDPModel
+
+# The names of parameters live in ml.params, which imports pyspark; --help must not wait for that.
+SOLVERS = ("polar", "power", "als", "sketch")
+WEIGHTINGS = ("uniform", "ess", "tokens")
+RANK_RULES = ("noise-floor", "gap", "paper")
+
+FLAGS = (
+    Flag("corpus", "a corpus as ingest makes it; its training documents are used", metavar="CORPUS", required=True),
+    Flag("model", "directory of the model to make", metavar="MODEL", required=True),
+    Flag("k", "number of topics, or auto (default) to count them", whole_number_or("auto"), "N|auto"),
+    Flag("solver", "decomposition of the third moment (default polar)", choices=SOLVERS),
+    Flag("weighting", "weight of a document: its words (tokens, default), equal (ess), or each tree node averages its "
+         "children (uniform)", choices=WEIGHTINGS),
+    Flag("layers", "layers of the tree to use: 2 (no groups), 3 (one level of groups), all (default)",
+         whole_number_or("all", 2), "2|3|all"),
+    Flag("concentrations", "one number per layer below the root, calibrated, or auto (default)",
+         positive_numbers_or("auto", "calibrated"), "auto|g1,g2,…"),
+    Flag("refine-passes", "passes of refinement after the spectral start (default 2)", whole_number(), "N"),
+    Flag("seed", "of everything random (default 0)", whole_number(), "N"),
+    Flag("rank-rule", "how k = auto counts topics (default noise-floor)", choices=RANK_RULES),
+    Flag("checkpoint-dir", "where finished passes are kept until the fit is done, so that a killed one resumes",
+         metavar="DIR"),
+    OVERWRITE,
+)
+_PARAMETERS = {
+    "k": "k", "solver": "solver", "weighting": "weighting", "layers": "layers", "concentrations": "concentrations",
+    "refine_passes": "refinePasses", "seed": "seed", "rank_rule": "rankRule", "checkpoint_dir": "checkpointDir",
+}
+
+
+def parameters(settings: Namespace) -> dict[str, Any]:
+    """The Estimator's parameters that were given; the others keep their defaults there."""
+    given = {name: getattr(settings, flag) for flag, name in _PARAMETERS.items() if getattr(settings, flag) is not None}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
+
+
+def estimator(vocabulary: tuple[str, ...], **parameters: Any) -> "SpectralHDP":
+    """An Estimator for the corpus format."""
+    from spectral_spark import SpectralHDP
+
+    return SpectralHDP(
+        termsCol="terms", countsCol="counts", pathCol="path", idCol="doc_id", vocabulary=list(vocabulary), **parameters
+    )
+
+
+def plan(settings: Namespace) -> list[str]:
+    manifest = corpus_manifest(settings.corpus)
+    output_is_free(settings.model, settings.overwrite, "--model")
+    counts = manifest["counts"]
+    k = settings.k or "auto"
+    return [
+        f"fit {'as many topics as there are' if k == 'auto' else f'{k} topics'} to '{settings.corpus}': "
+        f"{number(counts['kept'])} documents, {number(counts['tokens'])} words, {number(counts['terms'])} distinct",
+        f"write the model to '{settings.model}'",
+    ]
+
+
+def run(run: "Run", settings: Namespace) -> None:
+    from spectral_spark.corpus.store import open_corpus
+
+    corpus = open_corpus(run.spark, settings.corpus)
+    hdp = estimator(corpus.vocabulary, **parameters(settings))
+    model = hdp.fit(corpus.documents("train"))
+    save(model, settings.model, settings.overwrite)
+    run.terminal.say(*ending(model, settings.model, run.seconds))
+
+
+def save(model: "SpectralHDPModel", path: str, overwrite: bool) -> None:
+    writer = model.write()
+    (writer.overwrite() if overwrite else writer).save(path)
+
+
+def ending(model: "SpectralHDPModel", output: str, seconds: float) -> list[str]:
+    """What a fit tells at its end."""
+    summary = model.summary
+    return [
+        f"model {output}: {model.k} topics from {number(summary.documents)} documents, {number(summary.tokens)} words, "
+        f"in {len(summary.passes)} passes and {duration(seconds)}",
+        *topic_lines(first_words(model)),
+    ]
+
+
+def first_words(model: "SpectralHDPModel", words: int = 8) -> list[tuple[int, float, list[str]]]:
+    """Number, weight and first words of every topic, the heaviest first."""
+    rows = model.describeTopics(words).orderBy("weight", ascending=False).collect()
+    return [(row["topic"], row["weight"], list(row["terms"] or map(str, row["termIndices"]))) for row in rows]
+
+
+VERB = Verb(
+    name="fit",
+    summary="find the topics of a corpus and of every node of its tree",
+    description=(
+        "Collect the moments of the words in a few passes, turn them into topics on the driver, and refine those with\n"
+        "passes of variational EM whose priors follow the document tree. The model directory keeps the moments, so\n"
+        "that another k or solver, or tomorrow's documents, need no second look at these."
+    ),
+    example="spectral-spark fit --corpus out/corpus --model out/model --k 50",
+    flags=FLAGS,
+    plan=plan,
+    run=run,
+)

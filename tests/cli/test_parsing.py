@@ -1,0 +1,98 @@
+"""Flags: what is understood, what is refused, and what the refusal says."""
+
+import re
+
+import pytest
+
+from spectral_spark.cli.parsing import Request, parse
+from spectral_spark.cli.run import main
+from spectral_spark.cli.verb import verbs
+from spectral_spark.errors import SettingsError
+
+FIT = ["fit", "--corpus", "c", "--model", "m"]
+
+
+def settings(*words: str) -> dict:
+    request = parse([*FIT, *words])
+    assert isinstance(request, Request)
+    return vars(request.settings)
+
+
+def test_flags_are_read_into_values() -> None:
+    read = settings("--k", "50", "--concentrations", "0.5,2", "--layers", "3", "--refine-passes=0", "--overwrite")
+    assert read["k"] == 50
+    assert read["concentrations"] == (0.5, 2.0)
+    assert read["layers"] == 3
+    assert read["refine_passes"] == 0
+    assert read["overwrite"] is True
+    assert settings("--k", "auto", "--layers", "all")["k"] == "auto"
+
+
+def test_what_is_not_given_is_left_to_the_library() -> None:
+    read = settings()
+    assert read["k"] is None
+    assert read["seed"] is None
+    assert read["overwrite"] is False
+
+
+def test_spark_settings_may_be_repeated() -> None:
+    read = settings("--spark-conf", "spark.executor.memory=4g", "--spark-conf", "spark.x=a=b")
+    assert read["spark_conf"] == (("spark.executor.memory", "4g"), ("spark.x", "a=b"))
+
+
+@pytest.mark.parametrize(("words", "expected"), [
+    (["fti"], "unknown verb 'fti'; did you mean 'fit'?"),
+    (["frobnicate"], "verbs: "),
+    (["--verbose"], "unknown flag '--verbose'"),
+    ([*FIT, "--refine-pases", "3"], "unknown flag '--refine-pases' for fit; did you mean '--refine-passes'?"),
+    ([*FIT, "--refine_passes=3"], "did you mean '--refine-passes'?"),
+    ([*FIT, "--sol", "polar"], "unknown flag '--sol' for fit"),
+    ([*FIT, "stray"], "unexpected argument 'stray'"),
+    ([*FIT, "--k"], "--k needs a value"),
+    ([*FIT, "--k", "fifty"], "--k: 'fifty' is not a whole number, nor 'auto'"),
+    ([*FIT, "--k", "0"], "--k: 0 is too small; at least 1 is needed"),
+    ([*FIT, "--k", "2.5"], "--k: '2.5' is not a whole number"),
+    ([*FIT, "--solver", "polr"], "--solver: 'polr' is not one of polar, power, als, sketch; did you mean 'polar'?"),
+    ([*FIT, "--layers", "1"], "--layers: 1 is too small; at least 2 is needed"),
+    ([*FIT, "--concentrations", "1,-2"], "every number must be positive"),
+    ([*FIT, "--concentrations", "1,x"], "neither auto nor calibrated nor numbers"),
+    ([*FIT, "--spark-conf", "spark.executor.memory"], "is not KEY=VALUE"),
+    (["fit", "--model", "m"], "fit needs --corpus"),
+    (["fit"], "fit needs --corpus and --model"),
+    (["ingest", "--source", "maildir", "--input", "a", "--output", "b"], "is not one of enron, amazon"),
+    (["ingest", "--source", "table", "--input", "a", "--output", "b", "--max-document-share", "3"], "between 0 and 1"),
+])
+def test_mistakes_are_refused_with_what_was_meant(words: list[str], expected: str) -> None:
+    with pytest.raises(SettingsError, match=re.escape(expected)):
+        parse(words)
+
+
+def test_usage_errors_exit_with_two_and_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", "--lodel", "m"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err == "spectral-spark: unknown flag '--lodel' for fit; did you mean '--model'?\n"
+
+
+def test_no_verb_prints_the_overview_and_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    assert "usage: spectral-spark VERB" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", list(verbs()))
+def test_every_verb_teaches_with_an_example_that_parses(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([name, "--help"]) == 0
+    page = capsys.readouterr().out
+    verb = verbs()[name]
+    assert verb.example in page
+    assert all(f"--{flag.name}" in page for flag in verb.all_flags)
+    words = verb.example.split()
+    assert words[:2] == ["spectral-spark", name]
+    assert isinstance(parse(words[1:]), Request)
+
+
+def test_overview_names_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    page = capsys.readouterr().out
+    assert all(verb.summary in page for verb in verbs().values())
+    assert main(["--version"]) == 0
