@@ -32,16 +32,16 @@ class DenseBatch:
     def width(self) -> int:
         return self.values.shape[1]
 
-    def centred(self, mean: np.ndarray) -> np.ndarray:
+    def centred(self, mean: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """x − mean of shape (n, d) in float64; missing values sit at the mean, hence become zero."""
-        return centred(self.values, mean)
+        return centred(self.values, mean, out)
 
 
-def centred(values: np.ndarray, mean: np.ndarray) -> np.ndarray:
+def centred(values: np.ndarray, mean: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """values − mean of shape (n, d) in float64, missing values as zero."""
-    difference = np.subtract(values, mean, dtype=np.float64)
-    if np.isnan(difference.sum()):
-        np.nan_to_num(difference, copy=False, nan=0.0, posinf=np.inf, neginf=-np.inf)
+    difference = np.subtract(values, mean, out=out, dtype=np.float64)
+    if np.isnan(np.add.reduce(difference, axis=None)):
+        difference[np.isnan(difference)] = 0.0
     return difference
 
 

@@ -6,6 +6,7 @@ at a time and keeps the best partial codes (in the theory of detection: a K-best
 descend from the best of them.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,25 +55,33 @@ class BinaryDecoder:
 
     def decode(self, values: np.ndarray) -> Codes:
         """Codes of rows of shape (n, d); missing values (NaN) count as the offset plus the expected features."""
-        filled = fill_missing(values, self._model)
-        width = len(self._all) if self._exact else 2 * self._search.width * self._model.k
-        size = max(1, _CHUNK_VALUES // width)
-        parts = [self._decode(filled[start : start + size]) for start in range(0, max(len(filled), 1), size)]
+        parts = [self._decode(chunk) for chunk in self._chunks(values)]
         return Codes(np.vstack([p.most_likely for p in parts]), np.concatenate([p.log_likelihood for p in parts]))
 
-    def _decode(self, values: np.ndarray) -> Codes:
-        model = self._model
-        residual = values - model.offset
-        target = residual @ model.dictionary
+    def most_likely(self, values: np.ndarray) -> np.ndarray:
+        """The codes alone, shape (n, k): cheaper than :meth:`decode`."""
+        return np.vstack([self._best(chunk @ self._model.dictionary)[0] for chunk in self._chunks(values)])
+
+    def _chunks(self, values: np.ndarray) -> Iterator[np.ndarray]:
+        """Rows less the offset, in pieces whose working arrays stay small; at least one piece."""
+        width = len(self._all) if self._exact else 2 * self._search.width * self._model.k
+        size = max(1, _CHUNK_VALUES // width)
+        for start in range(0, max(len(values), 1), size):
+            yield fill_missing(values[start : start + size], self._model) - self._model.offset
+
+    def _decode(self, residual: np.ndarray) -> Codes:
         floor = -0.5 * np.einsum("nd,nd->n", residual, residual) / self._noise
-        floor -= 0.5 * model.width * np.log(2 * np.pi * self._noise)
-        if self._exact:
-            scores = (target / self._noise) @ self._all.T
-            scores += self._bias
-            codes = self._all[np.argmax(scores, axis=1)]
-        else:
-            codes, scores = self._search.decode(target)
+        floor -= 0.5 * self._model.width * np.log(2 * np.pi * self._noise)
+        codes, scores = self._best(residual @ self._model.dictionary)
         return Codes(codes, floor + logsumexp(scores, axis=1))
+
+    def _best(self, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The best code of each row and the scores of all codes considered, given the rows' products with Φ."""
+        if not self._exact:
+            return self._search.decode(target)
+        scores = (target / self._noise) @ self._all.T
+        scores += self._bias
+        return self._all[np.argmax(scores, axis=1)], scores
 
 
 class _Beam:

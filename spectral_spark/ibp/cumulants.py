@@ -2,21 +2,25 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from spectral_spark.ibp.batch import DenseBatch
-from spectral_spark.ibp.packed import block_shapes, packed_size, pairs, pairs_before, unpack_fourth, unpack_third
+from spectral_spark.ibp.packed import pair_positions, pairs, pairs_before, sorted_indices, unpack_fourth, unpack_third
 
-_CHUNK_ROWS = 512
+_CHUNK_VALUES = 200_000
+_GROUP = 8
+_SAFE_SHIFT = 1e4
 
 
 @dataclass(frozen=True)
 class CumulantKernel:
-    """Sums of y yᵀ, y⊗y⊗y and y⊗y⊗y⊗y for y = Wᵀ(x−μ), every distinct entry once.
+    """Sums of y yᵀ, y⊗y⊗y and y⊗y⊗y⊗y for y = Wᵀ(x−μ).
 
-    The fourth moment is one matrix product per index j: rows y_i y_j with i ≤ j, columns y_l y_m with j ≤ l ≤ m. That
-    is a third of the multiplications of the symmetric pairs × pairs product and a sixth of the full one.
+    The fourth moment is a few matrix products, one for each group of ``_GROUP`` indices j: rows y_i y_j with i ≤ j,
+    columns y_l y_m with l ≤ m from the group on. Every distinct entry is in one of them; together they are a quarter of
+    the full pairs × pairs product at k = 40.
 
     Shared: ``mean`` (d,), ``whitening`` W (d, k). State: ``second`` (k, k), ``third`` and ``fourth`` packed as in
     :mod:`spectral_spark.ibp.packed`.
@@ -29,39 +33,69 @@ class CumulantKernel:
 class _CumulantAccumulator:
     def __init__(self, mean: np.ndarray, whitening: np.ndarray) -> None:
         self._mean, self._whitening = mean, whitening
+        self._shift = whitening.T @ mean
+        self._shift_is_safe = float((np.abs(whitening).T @ np.abs(mean)).max()) < _SAFE_SHIFT
         k = whitening.shape[1]
-        self._second = np.zeros((k, k))
-        self._third, self._fourth = np.zeros(packed_size(k, 3)), np.zeros(packed_size(k, 4))
-        self._third_blocks = _views(self._third, k, 3)
-        self._fourth_blocks = _views(self._fourth, k, 4)
-        self._pairs = np.empty((k * (k + 1) // 2, _CHUNK_ROWS))
+        total = k * (k + 1) // 2
+        self._chunk_rows = int(np.clip(_CHUNK_VALUES // total, 256, 2048))
+        self._second, self._third = np.zeros((k, k)), np.zeros((total, k))
+        self._blocks = [np.zeros(shape) for shape in _block_shapes(k)]
+        self._pairs, self._left = np.empty((2, total, self._chunk_rows))
 
     def add(self, batch: DenseBatch) -> None:
-        whitened = self._whitening.T @ batch.centred(self._mean).T
-        for start in range(0, whitened.shape[1], _CHUNK_ROWS):
-            self._add_chunk(np.ascontiguousarray(whitened[:, start : start + _CHUNK_ROWS]))
+        whitened = self._whiten(batch)
+        for start in range(0, batch.n_rows, self._chunk_rows):
+            self._add_chunk(np.ascontiguousarray(whitened[:, start : start + self._chunk_rows]))
+
+    def _whiten(self, batch: DenseBatch) -> np.ndarray:
+        """Wᵀ(x−μ) of shape (k, n). Where no digits can be lost, the mean is taken off after the product."""
+        if self._shift_is_safe:
+            whitened = self._whitening.T @ batch.values.T
+            whitened -= self._shift[:, None]
+            if not np.isnan(whitened.sum()):
+                return np.asarray(whitened)
+        return np.asarray(self._whitening.T @ batch.centred(self._mean).T)
 
     def _add_chunk(self, y: np.ndarray) -> None:
         k, rows = y.shape
-        products = self._pairs[:, :rows]
+        products, left = self._pairs[:, :rows], self._left[:, :rows]
         for i in range(k):
             np.multiply(y[i], y[i:], out=products[pairs_before(k, i) : pairs_before(k, i + 1)])
+            np.multiply(y[i], y[: i + 1], out=left[i * (i + 1) // 2 : (i + 1) * (i + 2) // 2])
         self._second += y @ y.T
-        for j in range(k):
-            left = y[: j + 1] * y[j]
-            self._third_blocks[j] += left @ y[j:].T
-            self._fourth_blocks[j] += left @ products[pairs_before(k, j) :].T
+        self._third += products @ y.T
+        for block, start in zip(self._blocks, range(0, k, _GROUP), strict=True):
+            stop = min(start + _GROUP, k)
+            block += left[start * (start + 1) // 2 : stop * (stop + 1) // 2] @ products[pairs_before(k, start) :].T
 
     def arrays(self) -> dict[str, np.ndarray]:
-        return {"second": self._second, "third": self._third, "fourth": self._fourth}
+        k = len(self._second)
+        third, fourth = _gather(k)
+        flat = np.concatenate([block.ravel() for block in self._blocks])
+        return {"second": self._second, "third": self._third.ravel()[third], "fourth": flat[fourth]}
 
 
-def _views(packed: np.ndarray, k: int, order: int) -> list[np.ndarray]:
-    views, start = [], 0
-    for rows, columns in block_shapes(k, order):
-        views.append(packed[start : start + rows * columns].reshape(rows, columns))
-        start += rows * columns
-    return views
+def _block_shapes(k: int) -> list[tuple[int, int]]:
+    total = k * (k + 1) // 2
+    starts = [(start, min(start + _GROUP, k)) for start in range(0, k, _GROUP)]
+    return [
+        (stop * (stop + 1) // 2 - start * (start + 1) // 2, total - pairs_before(k, start)) for start, stop in starts
+    ]
+
+
+@lru_cache(maxsize=8)
+def _gather(k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where the packed entries of the third and fourth moment stand in what the accumulator holds."""
+    i, j, l = sorted_indices(k, 3)
+    third = pair_positions(k)[i, j] * k + l
+    i, j, l, m = sorted_indices(k, 4)
+    shapes = np.array(_block_shapes(k))
+    offsets = np.concatenate(([0], np.cumsum(shapes.prod(axis=1))[:-1]))
+    group = j // _GROUP
+    first = group * _GROUP
+    row = j * (j + 1) // 2 + i - first * (first + 1) // 2
+    column = pair_positions(k)[l, m] - (first * k - first * (first - 1) // 2)
+    return third, offsets[group] + row * shapes[group, 1] + column
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,11 +1,11 @@
-"""Symmetric third and fourth moments, each distinct entry once, in the order the moment pass produces them.
+"""Symmetric third and fourth moments with each distinct entry once.
 
-Pairs (a, b) with a ≤ b are ordered by a, then b. For every j the entries (i, j, l) with i ≤ j ≤ l form a block of
-shape (j + 1, k − j) of the third moment, and (i, j, (l, m)) with i ≤ j ≤ l ≤ m a block (j + 1, pairs from j on) of
-the fourth; the blocks follow one another.
+Pairs (a, b) with a ≤ b are ordered by a, then b. A packed third moment holds the entries (i ≤ j ≤ l), a packed fourth
+moment (i ≤ j ≤ l ≤ m), in lexicographic order: k(k+1)(k+2)/6 and k(k+1)(k+2)(k+3)/24 numbers.
 """
 
 from functools import lru_cache
+from math import comb
 
 import numpy as np
 
@@ -30,20 +30,35 @@ def pairs_before(k: int, j: int) -> int:
     return j * k - j * (j - 1) // 2
 
 
-def block_shapes(k: int, order: int) -> list[tuple[int, int]]:
-    """Shapes of the blocks of the third (``order`` 3) or fourth (4) moment."""
-    total = k * (k + 1) // 2
-    return [(j + 1, k - j if order == 3 else total - pairs_before(k, j)) for j in range(k)]
+@lru_cache(maxsize=16)
+def sorted_indices(k: int, order: int) -> np.ndarray:
+    """The distinct entries of a symmetric tensor, int array of shape (order, entries), columns ascending."""
+    if order == 2:
+        return np.stack(pairs(k))
+    shorter = sorted_indices(k, order - 1)
+    counts = k - shorter[-1]
+    last = np.concatenate([np.arange(start, k) for start in shorter[-1]])
+    return np.vstack([np.repeat(shorter, counts, axis=1), last])
 
 
 def packed_size(k: int, order: int) -> int:
-    return sum(rows * columns for rows, columns in block_shapes(k, order))
+    return comb(k + order - 1, order)
+
+
+def positions(indices: np.ndarray, k: int) -> np.ndarray:
+    """Where entries given by ascending columns of shape (order, n) stand in a packed tensor."""
+    order = len(indices)
+    strict = indices + np.arange(order)[:, None]              # combinations out of k + order − 1, none repeated
+    total = k + order - 1
+    table = np.array([[comb(n, r) for r in range(order + 1)] for n in range(total + 1)], dtype=np.int64)
+    after = sum(table[total - 1 - strict[r], order - r] for r in range(order))
+    return np.asarray(comb(total, order) - 1 - after)
 
 
 def unpack_third(packed: np.ndarray, k: int) -> np.ndarray:
     """The symmetric tensor of shape (k, k, k)."""
-    i, j, l = np.sort(np.indices((k, k, k)).reshape(3, -1), axis=0)
-    return packed[_starts(k, 3)[j] + i * (k - j) + l - j].reshape(k, k, k)
+    ascending = np.sort(np.indices((k, k, k)).reshape(3, -1), axis=0)
+    return packed[positions(ascending, k)].reshape(k, k, k)
 
 
 def unpack_fourth(packed: np.ndarray, k: int) -> np.ndarray:
@@ -51,11 +66,5 @@ def unpack_fourth(packed: np.ndarray, k: int) -> np.ndarray:
     first, second = pairs(k)
     total = len(first)
     rows, columns = np.indices((total, total)).reshape(2, -1)
-    i, j, l, m = np.sort(np.stack([first[rows], second[rows], first[columns], second[columns]]), axis=0)
-    before = j * k - j * (j - 1) // 2
-    return packed[_starts(k, 4)[j] + i * (total - before) + pair_positions(k)[l, m] - before].reshape(total, total)
-
-
-def _starts(k: int, order: int) -> np.ndarray:
-    sizes = [rows * columns for rows, columns in block_shapes(k, order)]
-    return np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
+    ascending = np.sort(np.stack([first[rows], second[rows], first[columns], second[columns]]), axis=0)
+    return packed[positions(ascending, k)].reshape(total, total)

@@ -18,7 +18,7 @@ class PolishKernel:
 
     Shared: ``dictionary`` (d, k), ``probabilities`` (k,), ``offset`` (d,), ``noise_variance`` (1,), ``mean`` (d,) for
     missing values. State: ``code_second`` Σ E[s sᵀ] (k, k), ``cross`` Σ (x−μ) E[s]ᵀ (d, k), ``codes`` Σ E[s] (k,),
-    ``active`` Σ P(z = 1) (k,), ``squares`` Σ ‖x−μ‖² (1,), ``log_likelihood`` (1,).
+    ``active`` Σ P(z = 1) (k,), ``squares`` Σ ‖x−μ‖² (1,).
     """
 
     kind: str
@@ -34,24 +34,22 @@ class _PolishAccumulator:
         d, k = model.dictionary.shape
         self._second, self._cross = np.zeros((k, k)), np.zeros((d, k))
         self._codes, self._active = np.zeros((2, k))
-        self._squares = self._log_likelihood = 0.0
+        self._squares = 0.0
 
     def add(self, batch: DenseBatch) -> None:
         values = batch.centred(self._mean)
         if self._decoder is not None:
-            decoded = self._decoder.decode(values + self._mean)
-            codes, likelihood = decoded.most_likely, decoded.log_likelihood
+            codes = self._decoder.most_likely(values + self._mean)
             self._second += codes.T @ codes
             self._active += codes.sum(axis=0)
         else:
             posterior = sparse_posterior(values + self._mean, self._model)
-            codes, likelihood = posterior.mean, posterior.log_likelihood
+            codes = posterior.mean
             self._second += posterior.second
             self._active += posterior.activity.sum(axis=0)
         self._cross += values.T @ codes
         self._codes += codes.sum(axis=0)
         self._squares += float(np.einsum("nd,nd->", values, values))
-        self._log_likelihood += float(likelihood.sum())
 
     def arrays(self) -> dict[str, np.ndarray]:
         return {
@@ -60,7 +58,6 @@ class _PolishAccumulator:
             "codes": self._codes,
             "active": self._active,
             "squares": np.array([self._squares]),
-            "log_likelihood": np.array([self._log_likelihood]),
         }
 
 

@@ -62,31 +62,39 @@ def _posterior(values: np.ndarray, model: FeatureModel) -> SparsePosterior:
     residual = values - model.offset
     precision = model.dictionary.T @ model.dictionary / noise
     target = residual @ model.dictionary / noise
-    shape = target.shape
-    prior_variance = np.maximum(model.law.variance * model.probabilities, 1e-300)
-    site_precision = np.broadcast_to(1 / prior_variance, shape).copy()
-    site_shift = np.zeros(shape)
-    for _ in range(_SWEEPS):
-        covariance, mean = _gaussian(precision, target, site_precision, site_shift)
-        context_mean, context_variance = _context(covariance, mean, site_precision, site_shift)
-        tilted = _tilt(context_mean, context_variance, model)
-        variance = np.maximum(tilted.variance, 1e-12 * context_variance)
-        new_precision = np.maximum(1 / variance - 1 / context_variance, 1e-10 / prior_variance)
-        new_shift = tilted.mean * (new_precision + 1 / context_variance) - context_mean / context_variance
-        change = np.abs(tilted.mean - mean).max() / np.sqrt(prior_variance.max())
-        site_precision += _DAMPING * (new_precision - site_precision)
-        site_shift += _DAMPING * (new_shift - site_shift)
-        if change < _TOLERANCE:
-            break
-    covariance, mean = _gaussian(precision, target, site_precision, site_shift)
-    context_mean, context_variance = _context(covariance, mean, site_precision, site_shift)
-    tilted = _tilt(context_mean, context_variance, model)
-    evidence = _evidence(precision, target, site_precision, site_shift, mean, covariance, context_mean,
-                         context_variance, tilted)
+    sites = _propagate(precision, target, model)
+    covariance, mean = _gaussian(precision, target, *sites)
+    context = _context(covariance, mean, *sites)
+    tilted = _tilt(*context, model)
+    evidence = _evidence(precision, target, sites, covariance, mean, context, tilted)
     constant = -0.5 * np.einsum("nd,nd->n", residual, residual) / noise - 0.5 * model.width * np.log(2 * np.pi * noise)
     second = tilted.mean.T @ tilted.mean + covariance.sum(axis=0)
     np.fill_diagonal(second, (tilted.mean**2 + tilted.variance).sum(axis=0))
     return SparsePosterior(tilted.mean, tilted.activity, second, constant + evidence)
+
+
+def _propagate(precision: np.ndarray, target: np.ndarray, model: FeatureModel) -> tuple[np.ndarray, np.ndarray]:
+    """Precision and shift of the Gaussian factors, each of shape (n, k). A row is left alone once it has settled, so
+    that its result does not depend on the rows beside it."""
+    prior_variance = np.maximum(model.law.variance * model.probabilities, 1e-300)
+    site_precision = np.broadcast_to(1 / prior_variance, target.shape).copy()
+    site_shift = np.zeros(target.shape)
+    moving = np.arange(len(target))
+    for _ in range(_SWEEPS):
+        if len(moving) == 0:
+            break
+        own_precision, own_shift = site_precision[moving], site_shift[moving]
+        covariance, mean = _gaussian(precision, target[moving], own_precision, own_shift)
+        context_mean, context_variance = _context(covariance, mean, own_precision, own_shift)
+        tilted = _tilt(context_mean, context_variance, model)
+        variance = np.maximum(tilted.variance, 1e-12 * context_variance)
+        new_precision = np.maximum(1 / variance - 1 / context_variance, 1e-10 / prior_variance)
+        new_shift = tilted.mean * (new_precision + 1 / context_variance) - context_mean / context_variance
+        site_precision[moving] += _DAMPING * (new_precision - own_precision)
+        site_shift[moving] += _DAMPING * (new_shift - own_shift)
+        change = np.abs(tilted.mean - mean).max(axis=1)
+        moving = moving[change > _TOLERANCE * np.sqrt(prior_variance.max())]
+    return site_precision, site_shift
 
 
 def _gaussian(
@@ -151,11 +159,12 @@ def _laplace_slab(mean: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, n
 
 
 def _evidence(
-    precision: np.ndarray, target: np.ndarray, site_precision: np.ndarray, site_shift: np.ndarray, mean: np.ndarray,
-    covariance: np.ndarray, context_mean: np.ndarray, context_variance: np.ndarray, tilted: _Tilted,
+    precision: np.ndarray, target: np.ndarray, sites: tuple[np.ndarray, np.ndarray], covariance: np.ndarray,
+    mean: np.ndarray, context: tuple[np.ndarray, np.ndarray], tilted: _Tilted,
 ) -> np.ndarray:
     """log ∫ exp(−½ sᵀAs + bᵀs) p(s) ds under the approximation, of shape (n,)."""
     k = precision.shape[0]
+    (site_precision, site_shift), (context_mean, context_variance) = sites, context
     joint = precision + site_precision[:, :, None] * np.eye(k)
     whole = 0.5 * k * np.log(2 * np.pi) - 0.5 * np.linalg.slogdet(joint)[1]
     whole += 0.5 * ((target + site_shift) * mean).sum(axis=1)

@@ -1,0 +1,67 @@
+"""Log-likelihood of rows, and codes of any kind of model, behind one door."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from spectral_spark.ibp.batch import DenseBatch
+from spectral_spark.ibp.codes import BinaryDecoder
+from spectral_spark.ibp.polish import model_from_shared
+from spectral_spark.ibp.solution import FeatureModel
+from spectral_spark.ibp.sparse_posterior import sparse_posterior
+
+
+@dataclass(frozen=True, eq=False)
+class RowFeatures:
+    """What a model says about n rows.
+
+    Attributes
+    ----------
+    codes : array of shape (n, k): the most likely binary z, or the posterior mean of z ∘ y.
+    activity : array of shape (n, k): z itself, or P(z = 1 | x).
+    log_likelihood : array of shape (n,), natural logarithm.
+    """
+
+    codes: np.ndarray
+    activity: np.ndarray
+    log_likelihood: np.ndarray
+
+
+class RowReader:
+    """Applies one model to rows, whatever its kind."""
+
+    def __init__(self, model: FeatureModel) -> None:
+        self._model = model
+        self._decoder = BinaryDecoder(model) if model.law.is_binary else None
+
+    def read(self, values: np.ndarray) -> RowFeatures:
+        """Codes, activity and log-likelihood of rows of shape (n, d); NaN marks a missing value."""
+        if self._decoder is not None:
+            codes = self._decoder.decode(values)
+            return RowFeatures(codes.most_likely, codes.most_likely, codes.log_likelihood)
+        posterior = sparse_posterior(values, self._model)
+        return RowFeatures(posterior.mean, posterior.activity, posterior.log_likelihood)
+
+
+@dataclass(frozen=True)
+class LikelihoodKernel:
+    """Σ log p(x). Shared: the model (see ``polish.shared_of``). State: ``rows`` (1,), ``log_likelihood`` (1,)."""
+
+    kind: str
+
+    def start(self, shared: Mapping[str, np.ndarray]) -> "_LikelihoodAccumulator":
+        return _LikelihoodAccumulator(RowReader(model_from_shared(self.kind, shared)))
+
+
+class _LikelihoodAccumulator:
+    def __init__(self, reader: RowReader) -> None:
+        self._reader = reader
+        self._rows, self._total = 0, 0.0
+
+    def add(self, batch: DenseBatch) -> None:
+        self._rows += batch.n_rows
+        self._total += float(self._reader.read(batch.values).log_likelihood.sum())
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {"rows": np.array([float(self._rows)]), "log_likelihood": np.array([self._total])}
