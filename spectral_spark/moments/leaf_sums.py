@@ -137,17 +137,24 @@ def contract_words(projection: np.ndarray, word_weights: np.ndarray, word_third:
     "third" : array of shape (S, triples), sym3(Σ_w b_w ⊗ b_w ⊗ (H_w − ⅔ s3_w b_w)) packed.
     """
     p, slots = projection.shape[1], word_weights.shape[1] // 3
-    pairs, third = pair_count(p), np.zeros((pair_count(p), slots * p))
-    second = np.zeros((pairs, slots))
+    third = np.zeros((pair_count(p), slots * p))
     for at in range(0, len(projection), _WORDS_PER_BLOCK):
         rows = slice(at, at + _WORDS_PER_BLOCK)
-        products = _pair_products(projection[rows])
-        weights = word_weights[rows].reshape(-1, slots, 3)
-        second += products @ weights[:, :, 1]
-        twice = weights[:, :, 2, None] * projection[rows][:, None, :]
-        third += products @ (word_third[rows] - (2.0 / 3.0) * twice.reshape(len(twice), -1))
+        twice = word_weights[rows, 2::3, None] * projection[rows, None, :]
+        third += _pair_products(projection[rows]) @ (word_third[rows] - (2.0 / 3.0) * twice.reshape(len(twice), -1))
     placed = [pack_placements(third[:, slot * p : (slot + 1) * p], p) for slot in range(slots)]
-    return {"second": second.T, "third": np.stack(placed)}
+    return {"second": contract_second(projection, word_weights[:, 1::3]), "third": np.stack(placed)}
+
+
+def contract_second(projection: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Bᵀ diag(s) B packed for each column s of ``weights`` (r, S); array of shape (S, pairs)."""
+    if weights.shape[1] < projection.shape[1]:
+        return np.stack([pack2((projection * column[:, None]).T @ projection) for column in weights.T])
+    total = np.zeros((weights.shape[1], pair_count(projection.shape[1])))
+    for at in range(0, len(projection), _WORDS_PER_BLOCK):
+        rows = slice(at, at + _WORDS_PER_BLOCK)
+        total += weights[rows].T @ _pair_products(projection[rows]).T
+    return total
 
 
 def _pair_products(rows: np.ndarray) -> np.ndarray:

@@ -15,15 +15,15 @@ class WordIndex:
         self._seen = np.zeros(vocab_size, dtype=bool)
         self._position = np.zeros(vocab_size, dtype=np.int32)
 
-    def local(self, batch: CountBatch) -> tuple[np.ndarray, sp.csr_matrix]:
-        """The words of the batch in order, shape (u,), and its counts over them, sparse of shape (n, u)."""
+    def by_word(self, batch: CountBatch) -> tuple[np.ndarray, sp.csr_matrix]:
+        """The words of the batch in order, shape (u,), and its counts by word, sparse rows of shape (u, n)."""
         self._seen[batch.terms] = True
         words = np.flatnonzero(self._seen)
         self._seen[words] = False
         self._position[words] = np.arange(len(words), dtype=np.int32)
         shape = (batch.n_documents, len(words))
         counts = sp.csr_matrix((batch.counts, self._position[batch.terms], batch.indptr), shape=shape, copy=False)
-        return words, counts
+        return words, counts.T.tocsr()
 
 
 class ProjectedBatch:
@@ -33,16 +33,16 @@ class ProjectedBatch:
     ----------
     documents : the batch.
     words : int array of shape (u,), the words that occur.
-    counts : sparse array of shape (n, u) over these words.
+    counts_by_word : sparse array of shape (u, n) over these words.
     lengths : array of shape (n,), m.
     y : array of shape (n, q), the projected counts Bᵀc.
     """
 
     def __init__(self, documents: CountBatch, projection: np.ndarray, index: WordIndex) -> None:
         self.documents = documents
-        self.words, self.counts = index.local(documents)
+        self.words, self.counts_by_word = index.by_word(documents)
         self.lengths = documents.lengths
-        self.y = np.asarray(self.counts @ projection[self.words])
+        self.y = np.asarray(documents.matrix @ projection)
 
     @cached_property
     def by_direction(self) -> np.ndarray:
@@ -51,7 +51,7 @@ class ProjectedBatch:
 
     def word_sums(self, weights: np.ndarray) -> np.ndarray:
         """Σ w c over documents for weights of shape (n,) or (n, r): shape (u,) or (u, r)."""
-        return np.asarray(self.counts.T @ weights)
+        return np.asarray(self.counts_by_word @ weights)
 
     @cached_property
     def per_word(self) -> np.ndarray:

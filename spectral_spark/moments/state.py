@@ -1,0 +1,353 @@
+"""The moment store: a small, additive summary of a corpus from which any k, solver and concentrations can be tried.
+
+Sums are kept unnormalised, in each document's own weight, so that yesterday's plus today's is the state of both days.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from spectral_spark.errors import InputError
+from spectral_spark.moments.basis import Basis
+from spectral_spark.moments.coefficients import HDPCoefficients, hdp_coefficients, level_coefficients
+from spectral_spark.moments.groups import GroupAverages, GroupStatistics
+from spectral_spark.moments.leaf_sums import LeafMoments
+from spectral_spark.moments.packing import unpack2, unpack3
+from spectral_spark.moments.projected import ProjectedMoments
+from spectral_spark.storage import SavedDirectory, Staging
+from spectral_spark.tree.census import Census
+from spectral_spark.tree.nodes import Path
+from spectral_spark.tree.weights import NodeWeights, node_weights
+
+if TYPE_CHECKING:
+    from spectral_spark.solve.solution import TopicSolution
+
+ALL, GROUPED, OUTSIDE = "all", "grouped", "outside"
+Slot = str | Path
+
+
+@dataclass(frozen=True, eq=False)
+class MomentState:
+    """Moments of a corpus in one basis; states of the same basis add and subtract.
+
+    Attributes
+    ----------
+    basis : the basis B the moments are in.
+    weighting : "uniform", "ess" or "tokens" (see ``tree.node_weights``).
+    cap : highest count of a word in a document that was counted, or None.
+    slots : which documents each slot of the sums holds: "all"; "grouped" and "outside" (in groups with statistics, and
+        not); or the path of a tree node, where weights must follow a tree that grows.
+    half_samples : sums over the two half samples.
+    census : documents and (capped) words per tree node.
+    node_first : array of shape (nodes, p), Σ u Bᵀc/m over each node's own documents, u = m or 1.
+    noise : array of shape (bins, 2), documents by the size of η/(m−1) (see ``MomentKernel``).
+    groups : statistics per group, or None.
+    sources : fingerprints of what went in.
+    dropped : documents that were too short.
+    """
+
+    basis: Basis
+    weighting: str
+    cap: int | None
+    slots: tuple[Slot, ...]
+    half_samples: tuple[LeafMoments, LeafMoments]
+    census: Census
+    node_first: np.ndarray
+    noise: np.ndarray
+    groups: GroupStatistics | None = None
+    sources: tuple[str, ...] = ()
+    dropped: int = 0
+
+    @property
+    def documents(self) -> int:
+        return int(self.census.documents.sum())
+
+    @property
+    def tokens(self) -> int:
+        """Words after capping."""
+        return int(self.census.tokens.sum())
+
+    @cached_property
+    def weights(self) -> NodeWeights:
+        """Document weights of the tree as it is now."""
+        return node_weights(self.census, self.weighting)
+
+    @property
+    def effective_sample_size(self) -> float:
+        return float(self.weights.effective_sample_size[0])
+
+    def root(self) -> ProjectedMoments:
+        """Moments of the whole corpus."""
+        return self._normalised(self._total)
+
+    def halves(self) -> tuple[ProjectedMoments, ProjectedMoments]:
+        """Moments of the two half samples, whose difference is noise."""
+        one, other = (half.combined(self._slot_factor) for half in self.half_samples)
+        sizes = int(one.totals[0, 1]), int(other.totals[0, 1])
+        if not min(sizes) > 0:
+            raise InputError(
+                f"half samples of {sizes[0]} and {sizes[1]} documents: both need documents; "
+                "fit more documents, or give k instead of choosing it automatically"
+            )
+        return self._normalised(one), self._normalised(other)
+
+    def grouped(self) -> tuple[ProjectedMoments, GroupAverages]:
+        """Moments of the documents in groups, and averages over these groups, with the same weights."""
+        if self.groups is None:
+            raise InputError("these moments hold no group statistics; collect them in the fit, or solve without groups")
+        paths = set(self.groups.paths)
+        inside = np.array([slot in (ALL, GROUPED) or slot in paths for slot in self.slots])
+        factor = self._node_factor[[self.census.tree.index(path) for path in self.groups.paths]]
+        return self._normalised(self._both.combined(self._slot_factor * inside)), self.groups.averages(factor)
+
+    def mean_words(self) -> np.ndarray:
+        """M1 over words, array of shape (d,), sums to one."""
+        return self._total.words[0] / self._total.totals[0, 0]
+
+    def node_means(self) -> np.ndarray:
+        """BᵀM1 of the documents at or below each node, weighted as the weighting says; array of shape (nodes, p).
+
+        A node without documents (all were removed) gets its parent's.
+        """
+        tree, census = self.census.tree, self.census
+        size = census.tokens if self.weights.by_length else census.documents.astype(float)
+        total = self.node_first.copy()
+        if self.weighting == "uniform":
+            size = census.children.astype(float)
+        filled = np.divide(1.0, size, out=np.zeros(len(tree)), where=size > 0)
+        if self.weighting == "uniform":
+            for nodes in tree.levels_upwards:
+                np.add.at(total, tree.parent[nodes], total[nodes] * filled[nodes, None])
+        else:
+            total, size = tree.sum_below(total), tree.sum_below(size)
+            filled = np.divide(1.0, size, out=np.zeros(len(tree)), where=size > 0)
+        means = total * filled[:, None]
+        for nodes in tree.levels_upwards[::-1]:
+            empty = nodes[census.documents_below[nodes] == 0]
+            means[empty] = means[tree.parent[empty]]
+        return cast(np.ndarray, means)
+
+    def coefficients(self, concentrations: Sequence[float]) -> HDPCoefficients:
+        """HDP coefficients of this tree, documents at unequal depth included; one number alone is the documents'."""
+        if len(concentrations) == 1:
+            return hdp_coefficients(concentrations)
+        own = self.census.tokens if self.weights.by_length else self.census.documents
+        return level_coefficients(self.census.tree, concentrations, self.weights.factor * own)
+
+    def solve(
+        self,
+        k: int | str = "auto",
+        solver: str = "polar",
+        concentrations: "float | Sequence[float] | HDPCoefficients | str" = 1.0,
+        *,
+        per_group: bool = False,
+        **options: Any,
+    ) -> "TopicSolution":
+        """Topics from these moments, without the data: see :func:`spectral_spark.solve.topics.solve_topics`.
+
+        Parameters
+        ----------
+        per_group : take tensors per group and average them; needs group statistics.
+        options : passed on, for example ``rank_rule``, ``seed``, ``max_k``, ``solver_options``.
+        """
+        from spectral_spark.solve.topics import solve_topics
+
+        if not isinstance(concentrations, str | float | int | HDPCoefficients) and not per_group:
+            concentrations = self.coefficients(concentrations)
+        moments, groups = self.grouped() if per_group else (self.root(), None)
+        halves = self.halves() if k == "auto" else None
+        return solve_topics(
+            moments, halves, self.basis.lift, self.mean_words(), k, concentrations, solver,
+            scale=self.basis.scale, groups=groups, **options,
+        )
+
+    def __add__(self, other: "MomentState") -> "MomentState":
+        """The state of both corpora."""
+        repeated = sorted(set(self.sources) & set(other.sources))
+        if repeated:
+            raise InputError(f"moments: source {repeated[0]} is in both states; its documents would count twice")
+        return _joined(self, other, subtract=False)
+
+    def __sub__(self, other: "MomentState") -> "MomentState":
+        """The state without the documents of ``other``, which must all be in it."""
+        return _joined(self, other, subtract=True)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MomentState) and _identical(_contents(self), _contents(other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def difference(self, other: "MomentState") -> float:
+        """The largest difference of any sum, relative to the largest of its kind; infinite where shapes differ."""
+        mine, theirs = _contents(self), _contents(other)
+        pairs = [(mine[key], theirs.get(key)) for key in mine if isinstance(mine[key], np.ndarray)]
+        return max(_relative(a, b) for a, b in pairs)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write a directory of .npy, Parquet and JSON files, complete or not at all."""
+        from spectral_spark.moments.state_files import save_state
+
+        save_state(self, path, overwrite=overwrite)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "MomentState":
+        from spectral_spark.moments.state_files import load_state
+
+        return load_state(path)
+
+    def write_into(self, staging: Staging, prefix: str = "moments/") -> None:
+        """Write into a directory that holds other things too."""
+        from spectral_spark.moments.state_files import write_state
+
+        write_state(self, staging, prefix)
+
+    @classmethod
+    def read_from(cls, saved: SavedDirectory, prefix: str = "moments/") -> "MomentState":
+        from spectral_spark.moments.state_files import read_state
+
+        return read_state(saved, prefix)
+
+    @cached_property
+    def _both(self) -> LeafMoments:
+        return self.half_samples[0] + self.half_samples[1]
+
+    @cached_property
+    def _total(self) -> LeafMoments:
+        return self._both.combined(self._slot_factor)
+
+    @cached_property
+    def _node_factor(self) -> np.ndarray:
+        """What a document's own weight (m or 1) is multiplied with at each node: one unless nodes are averaged."""
+        return self.weights.factor if self.weighting == "uniform" else np.ones(len(self.census.tree))
+
+    @cached_property
+    def _slot_factor(self) -> np.ndarray:
+        """The same for each slot; sums that are not kept by node carry their factors already."""
+        index = self.census.tree.index
+        return np.array([1.0 if isinstance(slot, str) else self._node_factor[index(slot)] for slot in self.slots])
+
+    def _normalised(self, moments: LeafMoments) -> ProjectedMoments:
+        weight, p = float(moments.totals[0, 0]), self.basis.size
+        if not weight > 0:
+            raise InputError(f"moments of {int(moments.totals[0, 1])} documents with weight {weight}: nothing to solve")
+        return ProjectedMoments(
+            moments.first[0] / weight, unpack2(moments.second[0] / weight, p), unpack3(moments.third[0] / weight, p)
+        )
+
+
+def _joined(a: MomentState, b: MomentState, *, subtract: bool) -> MomentState:
+    _check_compatible(a, b)
+    slots = tuple(sorted(set(a.slots) | set(b.slots), key=str))
+    tree, mine, theirs = a.census.tree.union(b.census.tree)
+    first = np.zeros((len(tree), a.basis.size))
+    first[mine] += a.node_first
+    first[theirs] += -b.node_first if subtract else b.node_first
+    joined_halves = tuple(
+        _join_slots(x, a.slots, y, b.slots, slots, subtract)
+        for x, y in zip(a.half_samples, b.half_samples, strict=True)
+    )
+    groups = None
+    if a.groups is not None and b.groups is not None:
+        groups = a.groups - b.groups if subtract else a.groups + b.groups
+    return replace(
+        a,
+        slots=slots,
+        half_samples=joined_halves,
+        census=_less(a.census, b.census) if subtract else a.census + b.census,
+        node_first=first,
+        noise=a.noise - b.noise if subtract else a.noise + b.noise,
+        groups=groups,
+        sources=_sources(a, b, subtract),
+        dropped=a.dropped - b.dropped if subtract else a.dropped + b.dropped,
+    )
+
+
+def _check_compatible(a: MomentState, b: MomentState) -> None:
+    if a.basis.vocabulary_fingerprint != b.basis.vocabulary_fingerprint:
+        raise InputError("moments: the states have different vocabularies; fit both with one basis (same words, order)")
+    if a.basis != b.basis:
+        raise InputError(
+            f"moments: the states are in different bases ({a.basis.size} columns, {a.basis.fingerprint[:12]}…, and "
+            f"{b.basis.size} columns, {b.basis.fingerprint[:12]}…); make one basis and fit both with it"
+        )
+    for name in ("weighting", "cap"):
+        mine, theirs = getattr(a, name), getattr(b, name)
+        if mine != theirs:
+            raise InputError(f"moments: {name} is {mine!r} in one state and {theirs!r} in the other")
+    if a.weighting == "uniform" and any(isinstance(slot, str) for slot in a.slots + b.slots):
+        size = node_state_bytes(a.basis.vocab_size, a.basis.size, len(a.census.tree))
+        raise InputError(
+            "moments: with weighting 'uniform' every document's weight changes when the tree grows; collect the states "
+            f"per node (about {size / 2**20:.0f} MiB for this tree) or use weighting 'tokens' or 'ess'"
+        )
+
+
+def _join_slots(
+    x: LeafMoments, x_slots: tuple[Slot, ...], y: LeafMoments, y_slots: tuple[Slot, ...], slots: tuple[Slot, ...],
+    subtract: bool,
+) -> LeafMoments:
+    x = x.moved(len(slots), np.array([slots.index(slot) for slot in x_slots]))
+    y = y.moved(len(slots), np.array([slots.index(slot) for slot in y_slots]))
+    return x - y if subtract else x + y
+
+
+def _less(a: Census, b: Census) -> Census:
+    tree, mine, theirs = a.tree.union(b.tree)
+    kept, gone = a.moved(tree, mine), b.moved(tree, theirs)
+    short = np.flatnonzero(gone.documents > kept.documents)
+    if len(short):
+        node = int(short[0])
+        raise InputError(
+            f"moments: {gone.documents[node]} documents to remove from '{'/'.join(tree.paths[node])}', which has "
+            f"{kept.documents[node]}; only documents that were counted can be removed"
+        )
+    return Census(
+        tree, kept.documents - gone.documents, np.maximum(kept.tokens - gone.tokens, 0.0),
+        np.maximum(kept.tokens_squared - gone.tokens_squared, 0.0),
+    )
+
+
+def _sources(a: MomentState, b: MomentState, subtract: bool) -> tuple[str, ...]:
+    if not subtract:
+        return tuple(sorted(a.sources + b.sources))
+    gone = [source for source in b.sources if source not in a.sources]
+    kept = [source for source in a.sources if source not in b.sources]
+    return tuple(sorted(kept + [f"removed:{source}" for source in gone]))
+
+
+def node_state_bytes(vocab_size: int, p: int, nodes: int) -> int:
+    """What keeping the states per node costs: two half samples of all moments and word totals for every node."""
+    return 16 * nodes * (3 + vocab_size + p + p * (p + 1) // 2 + p * (p + 1) * (p + 2) // 6)
+
+
+def _contents(state: MomentState) -> dict[str, Any]:
+    contents: dict[str, Any] = {
+        name: getattr(state, name) for name in ("weighting", "cap", "slots", "sources", "dropped", "census", "noise")
+    }
+    contents |= {"basis": state.basis.fingerprint, "node_first": state.node_first}
+    for number, half in enumerate(state.half_samples):
+        contents |= {f"{name} of half {number}": array for name, array in half.arrays().items()}
+    if state.groups is not None:
+        contents |= {f"group {name}": value for name, value in vars(state.groups).items() if name != "distinct"}
+        distinct = vars(state.groups.distinct) if state.groups.distinct is not None else {}
+        contents |= {f"distinct {name}": value for name, value in distinct.items()}
+    return contents
+
+
+def _identical(a: dict[str, Any], b: dict[str, Any]) -> bool:
+    return a.keys() == b.keys() and all(
+        np.array_equal(value, b[key]) if isinstance(value, np.ndarray) else bool(value == b[key])
+        for key, value in a.items()
+    )
+
+
+def _relative(a: np.ndarray, b: np.ndarray | None) -> float:
+    if b is None or a.shape != b.shape:
+        return float("inf")
+    size = float(np.abs(a).max(initial=0.0))
+    apart = float(np.abs(a - b).max(initial=0.0))
+    return apart / size if size > 0 else apart
