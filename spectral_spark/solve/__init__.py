@@ -8,14 +8,14 @@ symbol         meaning                                         name
 =============  ==============================================  =======================================
 M1, M2, M3     moments of the words, in a basis of p columns   ``ProjectedMoments.first, second, third``
 C2 … C6        coefficients of the tree's concentrations       ``HDPCoefficients.c2 … c6``
-S2, S3         corrected moments, C3 Σ π φ², C6 Σ π φ³         ``CorrectedMoments.second, third``
+S2, S3         corrected moments, C3 Σ π φ², C6 Σ π φ³         ``CorrectedMoments.second, third_in``
 W, W†ᵀ         whitening, WᵀS2W = I, and its dual              ``Whitening.matrix, dual``
 T              S3(W, W, W), nearly orthogonal                  ``tensor``
 λ, v           eigenvalues and vectors of T                    ``TensorDecomposition.eigenvalues, vectors``
 Φ              topics, shape (d, k), columns sum to one        ``TopicSolution.topics``
 π0             proportions of the topics at the root           ``TopicSolution.weights``
 π_v            proportions at tree node v                      ``node_proportions``
-X2, X3, J3     moments between documents of one group          ``GroupMoments.second, third, mixed``
+X2, X3, J3     moments between documents of one group          ``GroupAverages.second, third, mixed``
 τ              noise floor of the spectrum of S2               ``RankChoice.noise_floor``
 =============  ==============================================  =======================================
 """

@@ -1,18 +1,19 @@
 """Which concentrations the moments are read with: given, calibrated, or a sweep for somebody else to score."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from scipy.optimize import brentq
 
-from spectral_spark.moments.coefficients import checked_concentrations, hdp_coefficients
-from spectral_spark.moments.projected import ProjectedMoments
-from spectral_spark.solve.corrected import corrected_moments
+from spectral_spark.moments.coefficients import HDPCoefficients, checked_concentrations, hdp_coefficients
+from spectral_spark.solve.corrected import CorrectedMoments
 from spectral_spark.solve.polar import climb
 from spectral_spark.solve.symmetric import PairTensor, nearest_orthogonal, random_orthogonal
 from spectral_spark.solve.whitening import signed_spectrum, usable_rank, whiten
+
+Correction = Callable[[HDPCoefficients], CorrectedMoments]
 
 # Text likes small document concentrations; the held-out optimum of a sweep has always been inside.
 SWEEP = (0.1, 0.3, 1.0, 3.0, 10.0)
@@ -41,14 +42,19 @@ def as_concentrations(values: float | Sequence[float]) -> tuple[float, ...]:
 
 
 def calibrated_concentration(
-    moments: ProjectedMoments, k: int, seed: int = 0, lowest: float = LOWEST, highest: float = HIGHEST
+    correct: Correction, k: int, seed: int = 0, lowest: float = LOWEST, highest: float = HIGHEST
 ) -> Calibration:
     """The 2-layer g for which the third-order proportions κ²/λ_i² sum to one.
 
-    Right on corpora drawn from the model. On real, bursty words it returns far too large values: prefer a sweep scored on
-    held-out documents.
+    Right on corpora drawn from the model. On real, bursty words it returns far too large values: prefer a sweep scored
+    on held-out documents.
+
+    Parameters
+    ----------
+    correct : the moments as a function of the coefficients they are corrected with.
+    k : number of topics.
     """
-    mass = _Mass(moments, k, seed)
+    mass = _Mass(correct, k, seed)
     # Upwards to the first change of sign: far beyond it centring leaves S2 nearly singular and the mass is noise.
     grid = np.log(np.geomspace(lowest, highest, GRID))
     value = mass(grid[0])
@@ -65,14 +71,14 @@ def calibrated_concentration(
 class _Mass:
     """log Σ_i κ²/λ_i² as a function of log g; each tensor is solved from the topics of the one before."""
 
-    def __init__(self, moments: ProjectedMoments, k: int, seed: int) -> None:
-        self._moments, self._k = moments, k
+    def __init__(self, correct: Correction, k: int, seed: int) -> None:
+        self._correct, self._k = correct, k
         self._start = random_orthogonal(k, np.random.default_rng(seed))
         self._topics: np.ndarray | None = None
 
     def __call__(self, log_g: float) -> float:
         coefficients = hdp_coefficients([float(np.exp(log_g))])
-        corrected = corrected_moments(self._moments, coefficients)
+        corrected = self._correct(coefficients)
         if usable_rank(signed_spectrum(corrected.second)[0]) < self._k:
             return -1.0  # centring so strongly leaves S2 indefinite: g is too large
         whitening = whiten(corrected.second, self._k)

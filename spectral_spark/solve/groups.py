@@ -4,38 +4,25 @@ Given the groups' own proportions, only the documents inside a group are random:
 concentration above the documents enters. Averages over groups of products of group moments are all that is needed.
 """
 
-from typing import Protocol
-
 import numpy as np
 
 from spectral_spark.errors import InputError
 from spectral_spark.moments.coefficients import HDPCoefficients
+from spectral_spark.moments.groups import GroupAverages
 from spectral_spark.moments.projected import ProjectedMoments
 from spectral_spark.solve.corrected import CorrectedMoments
 from spectral_spark.solve.symmetric import transformed
 
 
-class GroupMoments(Protocol):
-    """Weighted means over groups, in the basis; m and M2 are the first and second moment of one group.
-
-    second : (p, p), X2 = avg m mᵀ.   third : (p, p, p), X3 = avg m⊗m⊗m.   mixed : (p, p, p), J3 = avg sym3(M2 ⊗ m).
-    """
-
-    @property
-    def second(self) -> np.ndarray: ...
-    @property
-    def third(self) -> np.ndarray: ...
-    @property
-    def mixed(self) -> np.ndarray: ...
-
-
 def group_corrected_moments(
-    moments: ProjectedMoments, groups: GroupMoments, coefficients: HDPCoefficients
+    moments: ProjectedMoments, groups: GroupAverages, coefficients: HDPCoefficients
 ) -> CorrectedMoments:
     """S2 = M2 − c2 X2 and S3 = M3 − c4 X3 − c5 (J3 − 3 c2 X3), averages over groups.
 
     Parameters
     ----------
+    moments : the same documents with the same weights as behind ``groups``.
+    groups : X2, X3 and J3.
     coefficients : of the documents' concentration alone (a 2-layer tree).
     """
     for name in ("second", "third", "mixed"):

@@ -1,7 +1,7 @@
 """How large the eigenvalues of pure sampling noise get: the edge of a random matrix with the corpus's own variances.
 
-Within a document, the deviation of the scaled counts from their expectation has variance m·v_w at word w. A weighted sum
-over documents of products of such deviations, diagonal excepted, is a random matrix whose spectrum ends at a known edge.
+Within a document, the deviation of the scaled counts from their expectation has variance m·v_w at word w. A weighted
+sum over documents of products of such deviations, diagonal excepted, is a random matrix with a computable edge.
 """
 
 from dataclasses import dataclass

@@ -101,17 +101,23 @@ def noise_floor_rank(evidence: RankEvidence) -> RankChoice:
 def gap_rank(evidence: RankEvidence) -> RankChoice:
     """The largest ratio of neighbouring eigenvalues of S2 after the first."""
     spectrum, _ = signed_spectrum(evidence.second)
-    k = min(_widest_gap(spectrum, 2, len(spectrum) - 1), max(usable_rank(spectrum), 1))
-    ratio = spectrum[k - 1] / max(spectrum[min(k, len(spectrum) - 1)], 1e-9 * spectrum[0])
+    # The last quarter is taken for noise: ratios among values of its size, or across zero, say nothing.
+    clipped = np.maximum(spectrum, np.median(np.abs(spectrum[-(len(spectrum) // 4 + 1) :])))
+    k = min(_widest_gap(clipped, 2, len(clipped) - 1), max(usable_rank(spectrum), 1))
+    ratio = clipped[k - 1] / max(clipped[min(k, len(clipped) - 1)], 1e-9 * clipped[0])
     why = f"the widest gap of the spectrum, a factor {ratio:.3g}, is after number {k}"
     return RankChoice(k, spectrum, None, "gap", why)
 
 
 def paper_rank(evidence: RankEvidence) -> RankChoice:
-    """The paper's rule: the largest drop in the spectrum of the uncentred second moment. Finds far too few topics."""
-    spectrum, _ = signed_spectrum(evidence.moments.second)
-    drops = -np.diff(np.sqrt(np.maximum(spectrum, 0.0)))
-    last = max(min(usable_rank(evidence.second), len(drops)), 1)
+    """The paper's rule: the largest drop after the first in the spectrum of M2, uncentred and unscaled.
+
+    Frequent words and the heaviest topics dominate it, and the rule mostly finds far too few topics.
+    """
+    triangle = np.linalg.qr(evidence.lift).R
+    spectrum, _ = signed_spectrum(triangle @ evidence.moments.second @ triangle.T)
+    drops = -np.diff(spectrum)
+    last = min(usable_rank(signed_spectrum(evidence.second)[0]), len(drops))
     k = 2 + int(np.argmax(drops[1:last])) if last > 1 else 1
     return RankChoice(k, spectrum, None, "paper", f"the largest drop of the uncentred spectrum is after number {k}")
 

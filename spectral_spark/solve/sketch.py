@@ -36,8 +36,8 @@ def sketch(
     Parameters
     ----------
     tensor : symmetric array of shape (k, k, k), read once per sketch.
-    sketch_length : buckets b; by default the power of two at or above k², which keeps the relative error of a contraction,
-        about k / √(b · n_sketches), the same for every k.
+    sketch_length : buckets b; by default the power of two at or above k², which keeps the relative error of a
+        contraction, about k / √(b · n_sketches), the same for every k.
     n_sketches : independent sketches whose contractions are averaged (B).
     polish : finish with exact polar iterations. Without it the vectors are those of the sketched tensor, and their
         error falls with the sketch length.
@@ -76,7 +76,7 @@ class CountSketch:
         self._spectrum = fft.rfft(table)
 
     def contract(self, vectors: np.ndarray) -> np.ndarray:
-        """Estimates of T(I, x, x) for every column x of ``vectors`` (k, r), averaged over the place of the open slot."""
+        """Estimates of T(I, x, x) for every column x of ``vectors`` (k, r), averaged over the open slot."""
         spectra = [fft.rfft(self._sketched(vectors, mode), axis=1).conj() for mode in range(3)]
         total = np.zeros(vectors.shape)
         for mode, one, other in MODES:

@@ -10,11 +10,12 @@ from threadpoolctl import threadpool_limits
 
 from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.moments.coefficients import HDPCoefficients, hdp_coefficients
+from spectral_spark.moments.groups import GroupAverages
 from spectral_spark.moments.projected import ProjectedMoments
 from spectral_spark.solve.concentrations import SWEEP, as_concentrations, calibrated_concentration
 from spectral_spark.solve.corrected import CorrectedMoments, check_moments, corrected_moments
 from spectral_spark.solve.decomposition import TensorDecomposition
-from spectral_spark.solve.groups import GroupMoments, group_corrected_moments
+from spectral_spark.solve.groups import group_corrected_moments
 from spectral_spark.solve.noise import DocumentNoise
 from spectral_spark.solve.rank import RankChoice, RankEvidence, choose_rank, given_rank
 from spectral_spark.solve.reconstruct import first_order_weights, lifted_topics
@@ -41,7 +42,7 @@ def solve_topics(
     *,
     scale: np.ndarray | None = None,
     document_noise: DocumentNoise | None = None,
-    groups: GroupMoments | None = None,
+    groups: GroupAverages | None = None,
     max_k: int | None = None,
     solver_options: Mapping[str, Any] | None = None,
 ) -> TopicSolution:
@@ -124,7 +125,7 @@ class _Problem:
     rank_rule: str
     scale: np.ndarray | None
     document_noise: DocumentNoise | None
-    groups: GroupMoments | None
+    groups: GroupAverages | None
     max_k: int | None
 
     def corrected(self, coefficients: HDPCoefficients) -> CorrectedMoments:
@@ -160,7 +161,7 @@ def _read(
     if concentrations != "calibrated":
         raise SettingsError(f"concentrations: {concentrations!r} is unknown; pass numbers or 'calibrated'")
     choice = problem.rank(problem.corrected(hdp_coefficients([1.0])))
-    found = calibrated_concentration(problem.moments, choice.k, seed)
+    found = calibrated_concentration(problem.corrected, choice.k, seed)
     notes = (f"calibration ended at its bound, {found.concentration:g}",) if found.at_bound else ()
     return (found.concentration,), hdp_coefficients([found.concentration]), choice, notes
 
