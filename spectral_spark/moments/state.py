@@ -246,7 +246,7 @@ def _joined(a: MomentState, b: MomentState, *, subtract: bool) -> MomentState:
     first = np.zeros((len(tree), a.basis.size))
     first[mine] += a.node_first
     first[theirs] += -b.node_first if subtract else b.node_first
-    joined_halves = tuple(
+    one, other = (
         _join_slots(x, a.slots, y, b.slots, slots, subtract)
         for x, y in zip(a.half_samples, b.half_samples, strict=True)
     )
@@ -256,7 +256,7 @@ def _joined(a: MomentState, b: MomentState, *, subtract: bool) -> MomentState:
     return replace(
         a,
         slots=slots,
-        half_samples=joined_halves,
+        half_samples=(one, other),
         census=_less(a.census, b.census) if subtract else a.census + b.census,
         node_first=first,
         noise=a.noise - b.noise if subtract else a.noise + b.noise,
