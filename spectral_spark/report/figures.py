@@ -4,21 +4,25 @@ matplotlib is an optional dependency (``pip install 'spectral-spark[plot]'``). N
 a notebook displays the returned figure, a script calls ``figure.savefig``.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spectral_spark.errors import InputError, SettingsError
-from spectral_spark.model_files import NodeTable
-from spectral_spark.report.payload import node_parents
+from spectral_spark.model_files import NodeTable, TopicModelFiles
+from spectral_spark.report.payload import node_parents, topic_labels, vocabulary_of
+from spectral_spark.report.pyldavis import to_pyldavis
 from spectral_spark.report.relevance import LABEL_LAMBDA, top_words, word_shares
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+__all__ = ["plot_spectrum", "plot_topics", "plot_tree", "to_pyldavis"]
+
 _BLUE, _ORANGE, _GREY = "#4353c9", "#c2570c", "#9aa0b5"
+_TOPIC_COLOURS = ("C0", "C1", "C2", "C3", "C4", "C5", "C6", "C8", "C9")      # without C7, a grey
 
 
 def plot_spectrum(summary: Mapping[str, Any]) -> "Figure":
@@ -49,71 +53,57 @@ def plot_spectrum(summary: Mapping[str, Any]) -> "Figure":
 
 
 def plot_topics(
-    topics: np.ndarray,
-    weights: np.ndarray,
-    vocabulary: Sequence[str] | None = None,
-    count: int = 12,
-    words: int = 10,
-    relevance: float = LABEL_LAMBDA,
+    files: TopicModelFiles, topics: int = 12, words: int = 10, relevance: float = LABEL_LAMBDA
 ) -> "Figure":
     """The largest topics, each with bars for its most relevant words.
 
     Parameters
     ----------
-    topics : array of shape (d, k), columns sum to one.
-    weights : array of shape (k,).
-    vocabulary : the d words; their numbers stand in when it is None.
-    count, words : how many topics, and words of each.
+    files : the model.
+    topics, words : how many topics, and words of each.
     relevance : 1 ranks words by weight, 0 by distinctiveness (λ of LDAvis).
     """
-    if count < 1 or words < 1 or not 0.0 <= relevance <= 1.0:
-        raise SettingsError("plot_topics: count and words must be at least 1, relevance between 0 and 1")
-    names = list(vocabulary) if vocabulary is not None else [str(number) for number in range(topics.shape[0])]
-    chosen = np.argsort(-weights, kind="stable")[:count]
-    shares = word_shares(topics, weights)
+    if topics < 1 or words < 1 or not 0.0 <= relevance <= 1.0:
+        raise SettingsError("plotTopics: topics and words must be at least 1, relevance between 0 and 1")
+    names, shares = vocabulary_of(files), word_shares(files.topics, files.weights)
+    chosen = np.argsort(-files.weights, kind="stable")[:topics]
     columns = min(4, len(chosen))
     rows = -(-len(chosen) // columns)
     figure, grid = _figure(2.9 * columns, (0.55 + 0.2 * words) * rows, rows, columns)
     panels = np.atleast_1d(grid).ravel()
     for axes, topic in zip(panels, chosen, strict=False):
-        best = top_words(topics[:, topic], shares, words, relevance)
-        axes.barh(range(len(best)), topics[best, topic], color=_BLUE, height=0.65)
+        best = top_words(files.topics[:, topic], shares, words, relevance)
+        axes.barh(range(len(best)), files.topics[best, topic], color=_BLUE, height=0.65)
         axes.set_yticks(range(len(best)), [_plain(names[word]) for word in best], fontsize=8)
         axes.invert_yaxis()
         axes.set_xticks([])
         axes.spines["bottom"].set_visible(False)
-        axes.set_title(f"{topic} ({weights[topic]:.1%})", fontsize=9, loc="left")
+        axes.set_title(f"{topic} ({files.weights[topic]:.1%})", fontsize=9, loc="left")
     for axes in panels[len(chosen) :]:
         axes.set_visible(False)
     return figure
 
 
-def plot_tree(
-    nodes: NodeTable,
-    labels: Sequence[str] | None = None,
-    count: int = 40,
-    topics: int = 8,
-) -> "Figure":
+def plot_tree(files: TopicModelFiles, count: int = 40, topics: int = 8) -> "Figure":
     """The document tree, a line per node, coloured by the shares of the largest topics.
 
     Parameters
     ----------
-    nodes : the tree as fitted.
-    labels : a name for each topic; its number when None.
+    files : the model.
     count : how many nodes at most: the largest ones, shown under their parents.
     topics : how many topics get a colour; the others together are grey.
     """
     if count < 1 or topics < 1:
-        raise SettingsError("plot_tree: count and topics must be at least 1")
+        raise SettingsError("plotTree: count and topics must be at least 1")
+    nodes, labels, k = files.nodes, topic_labels(files), files.topics.shape[1]
     order = _largest_in_tree_order(nodes, count)
-    k = nodes.proportions.shape[1]
     leading = np.argsort(-nodes.proportions[0], kind="stable")[: min(topics, k)]
     figure, axes = _figure(9.0, 0.9 + 0.26 * len(order))
     left = np.zeros(len(order))
     for rank, topic in enumerate(leading):
-        name = f"{topic} {labels[topic]}" if labels is not None else f"topic {topic}"
-        part = nodes.proportions[order, topic]
-        axes.barh(range(len(order)), part, left=left, color=f"C{rank % 10}", height=0.75, label=_plain(name))
+        name = f"{topic} {', '.join(labels[topic])}"
+        part, shade = nodes.proportions[order, topic], _TOPIC_COLOURS[rank % len(_TOPIC_COLOURS)]
+        axes.barh(range(len(order)), part, left=left, color=shade, height=0.75, label=_plain(name))
         left += part
     if k > len(leading):
         axes.barh(range(len(order)), 1.0 - left, left=left, color="#e3e5ee", height=0.75, label="other topics")
@@ -128,9 +118,7 @@ def plot_tree(
 def _largest_in_tree_order(nodes: NodeTable, count: int) -> list[int]:
     """The ``count`` largest nodes (parents come with them), each directly above its children."""
     parents = node_parents(nodes.paths)
-    kept = set(sorted(range(len(nodes.paths)), key=lambda node: (nodes.levels[node], -nodes.documents[node]))[:count])
-    if len(nodes.paths) > count:                       # a large deep node matters more than a tiny one near the root
-        kept = _grown(nodes, parents, count)
+    kept = _grown(nodes, parents, count)
     children: dict[int, list[int]] = {}
     for node in sorted(kept, key=lambda node: (-nodes.documents[node], node)):
         children.setdefault(parents[node], []).append(node)
@@ -154,8 +142,7 @@ def _grown(nodes: NodeTable, parents: list[int], count: int) -> set[int]:
 
 def _node_text(nodes: NodeTable, node: int) -> str:
     path = nodes.paths[node]
-    name = path[-1] if path else "whole corpus"
-    return f"{_plain(name)} ({nodes.documents[node]:,})" + "  " * max(len(path) - 1, 0)
+    return f"{_plain(' › '.join(path) or 'whole corpus')} ({nodes.documents[node]:,})"
 
 
 def _plain(text: str) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from spectral_spark.model_files import TopicModelFiles
+from spectral_spark.report.wording import fit_settings
 
 _EXPLAINED = {
     "solver": "how the topics were found from the moments",
@@ -16,7 +17,8 @@ _EXPLAINED = {
 }
 _OVERVIEW = ("k", "rank_reason", "documents", "terms", "tokens", "effective_sample_size", "weighting", "solver",
              "residual", "noise_floor", "condition", "seed")
-_ELSEWHERE = {"spectrum", "passes", "versions", "bounds", "concentrations", "seconds", "dropped"}
+_ELSEWHERE = {"spectrum", "passes", "versions", "bounds", "concentrations", "seconds", "dropped",
+              "settings"}
 
 
 class Row(NamedTuple):
@@ -48,7 +50,7 @@ def hood_tables(files: TopicModelFiles) -> list[Table]:
         Table("Time", _rows(_mapping(summary.get("seconds"), "total"), unit=" s")),
         Table("Dropped", _rows(_mapping(summary.get("dropped"), "documents"))),
         Table("Evaluation", _rows({k: v for k, v in (files.evaluation or {}).items() if k != "nodes"})),
-        Table("Settings", _rows(files.metadata)),
+        Table("Settings", _rows(fit_settings(files))),
         Table("Further", _rows(rest)),
         Table("Versions", _rows(_mapping(summary.get("versions"), "version"))),
     ]

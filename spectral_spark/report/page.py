@@ -7,9 +7,7 @@ scripts' own hashes forbids all else, so that even a name that slipped through t
 import base64
 import hashlib
 import json
-import uuid
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from importlib import resources
 from pathlib import PurePosixPath
@@ -24,7 +22,7 @@ from spectral_spark.report.encoding import finite, script_json
 from spectral_spark.report.hood import hood_tables
 from spectral_spark.report.payload import page_payload, topic_labels
 from spectral_spark.report.wording import answers, corpus_name
-from spectral_spark.storage import exists, resolve
+from spectral_spark.storage import exists, resolve, write_file
 
 _LIBRARIES = ("vendor/d3.min.js", "vendor/plot.umd.min.js")
 _SCRIPTS = ("dom", "model", "topics", "map", "search", "tree", "compare", "charts", "main")
@@ -58,7 +56,7 @@ def build_report(
     if evaluation is not None:
         files = replace(files, evaluation=_read_evaluation(evaluation))
     name = title or corpus_name(files) or PurePosixPath(model_path.rstrip("/")).name
-    _write_file(output, render(files, name).encode())
+    write_file(output, render(files, name).encode(), overwrite=overwrite)
 
 
 def render(files: TopicModelFiles, title: str) -> str:
@@ -127,18 +125,3 @@ def _read_evaluation(path: str) -> dict[str, Any]:
     if not isinstance(value, Mapping) or "loss" not in value:
         raise FormatError(f"'{path}' is JSON but no evaluation: it has no 'loss'")
     return dict(value)
-
-
-def _write_file(path: str, data: bytes) -> None:
-    filesystem, target = resolve(path)
-    parent, name = target.rsplit("/", 1)
-    partial = f"{parent}/.{name}.partial-{uuid.uuid4().hex[:8]}"
-    try:
-        filesystem.create_dir(parent, recursive=True)
-        with filesystem.open_output_stream(partial) as sink:
-            sink.write(data)
-        filesystem.move(partial, target)
-    except BaseException:
-        with suppress(OSError):
-            filesystem.delete_file(partial)
-        raise

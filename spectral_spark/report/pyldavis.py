@@ -1,39 +1,30 @@
 """A model in the form ``pyLDAvis.prepare`` takes."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from spectral_spark.errors import InputError
-from spectral_spark.model_files import NodeTable
-from spectral_spark.report.payload import node_parents
+from spectral_spark.model_files import TopicModelFiles
+from spectral_spark.report.payload import node_parents, vocabulary_of
 from spectral_spark.report.relevance import word_shares
 
 
 def to_pyldavis(
-    topics: np.ndarray,
-    weights: np.ndarray,
-    vocabulary: Sequence[str] | None,
-    nodes: NodeTable | None = None,
+    files: TopicModelFiles,
     document_topics: np.ndarray | None = None,
     document_lengths: np.ndarray | None = None,
     term_frequency: np.ndarray | None = None,
-    tokens: float | None = None,
 ) -> dict[str, Any]:
     """Keyword arguments for ``pyLDAvis.prepare``, all rows summing to one.
 
     Parameters
     ----------
-    topics : array of shape (d, k), columns sum to one.
-    weights : array of shape (k,), share of the corpus of each topic.
-    vocabulary : the d words; stand-ins with numbers when None.
-    nodes : the document tree. Without ``document_topics``, its lowest nodes stand for documents: pyLDAvis only uses
-        them to weigh topics.
-    document_topics : array of shape (n, k), such as the collected column ``topicDistribution``.
+    files : the model.
+    document_topics : array of shape (n, k), such as the collected column ``topicDistribution``. pyLDAvis only uses it
+        to weigh topics; when None, the lowest nodes of the document tree stand for documents.
     document_lengths : array of shape (n,), words of each document; needed with ``document_topics``.
     term_frequency : array of shape (d,), how often each word occurs; from the model when None.
-    tokens : words in the corpus, to scale what is taken from the model.
 
     Returns
     -------
@@ -44,32 +35,31 @@ def to_pyldavis(
     --------
     >>> pyLDAvis.prepare(**model.toPyLDAvis())  # doctest: +SKIP
     """
-    d, k = topics.shape
+    k = files.topics.shape[1]
     if document_topics is None:
-        total = float(tokens or 0) or float(nodes.documents[0] if nodes is not None else d)
-        document_topics, document_lengths = _stand_ins(weights, nodes, total)
+        document_topics, document_lengths = _stand_ins(files)
     if document_lengths is None or len(document_lengths) != len(document_topics):
         raise InputError("toPyLDAvis: document_lengths must give the number of words of every row of document_topics")
     if document_topics.ndim != 2 or document_topics.shape[1] != k:
         raise InputError(f"toPyLDAvis: document_topics has shape {document_topics.shape}, expected (documents, {k})")
     if term_frequency is None:
-        term_frequency = word_shares(topics, weights) * float(np.sum(document_lengths))
+        term_frequency = word_shares(files.topics, files.weights) * float(np.sum(document_lengths))
     # pyLDAvis divides by these frequencies and takes logarithms: a word no topic uses would give infinities.
     smallest = np.finfo(float).tiny
     return {
-        "topic_term_dists": _rows_to_one(np.maximum(topics.T, smallest)),
+        "topic_term_dists": _rows_to_one(np.maximum(files.topics.T, smallest)),
         "doc_topic_dists": _rows_to_one(np.clip(document_topics, 0.0, None)),
         "doc_lengths": np.asarray(document_lengths),
-        "vocab": list(vocabulary) if vocabulary is not None else [f"word {number}" for number in range(d)],
+        "vocab": vocabulary_of(files),
         "term_frequency": np.maximum(np.asarray(term_frequency, float), 1e-9),
     }
 
 
-def _stand_ins(weights: np.ndarray, nodes: NodeTable | None, tokens: float) -> tuple[np.ndarray, np.ndarray]:
-    if nodes is None:
-        return weights[None, :], np.array([tokens])
+def _stand_ins(files: TopicModelFiles) -> tuple[np.ndarray, np.ndarray]:
+    nodes = files.nodes
     leaves = np.setdiff1d(np.arange(len(nodes.paths)), node_parents(nodes.paths))
     documents = np.maximum(nodes.documents[leaves], 1)
+    tokens = float(files.summary.get("tokens") or documents.sum())
     return nodes.proportions[leaves], tokens * documents / documents.sum()
 
 

@@ -38,6 +38,17 @@ def corpus_name(files: TopicModelFiles) -> str | None:
     return None
 
 
+def fit_settings(files: TopicModelFiles) -> Mapping[str, Any]:
+    """The parameters of the fit, from the run report or from the metadata in the layout of ``pyspark.ml``."""
+    stated = files.summary.get("settings")
+    if isinstance(stated, Mapping) and stated:
+        return stated
+    layers = [files.metadata.get(section) for section in ("defaultParamMap", "paramMap")]
+    if any(isinstance(layer, Mapping) for layer in layers):
+        return {name: value for layer in layers if isinstance(layer, Mapping) for name, value in layer.items()}
+    return files.metadata
+
+
 def count_text(value: Any) -> str:
     """1234567 → '1.23 million', 12345 → '12,345'."""
     number = _number(value)
@@ -89,7 +100,7 @@ def _what(files: TopicModelFiles) -> Answer:
 def _how_many(files: TopicModelFiles) -> Answer:
     k = files.topics.shape[1]
     reason = files.summary.get("rank_reason")
-    asked = files.metadata.get("k", files.summary.get("requested_k"))
+    asked = fit_settings(files).get("k")
     if isinstance(reason, str) and reason.strip():
         why = reason.strip()
         why = f"{why[0].upper()}{why[1:]}"

@@ -1,0 +1,176 @@
+"""The file that build_report writes: complete, small, honest, and safe whatever the names are."""
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spectral_spark.errors import FormatError, InputError
+from spectral_spark.report import build_report
+from spectral_spark.report.encoding import finite, quantised, script_json
+from spectral_spark.report.page import render
+
+Save = Callable[..., str]
+HOSTILE = (
+    "<img src=x onerror=window.hacked=1>", "</script><script>window.hacked=1</script>", "\"'`${window.hacked=1}",
+    "{{ 7*7 }}", "<!--<script>", "line\u2028separator", "\u202eright-to-left", "😀", "שלום",
+    "javascript:window.hacked=1", "]]>", "&lt;b&gt;", "\x00\x07", "a" * 300, "",
+)
+
+
+class Elements(HTMLParser):
+    """Start tags with their attributes, and the text of each script."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[tuple[dict[str, str | None], str]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag == "script":
+            self.scripts.append((dict(attrs), ""))
+
+    def handle_data(self, data: str) -> None:
+        if self.tags and self.tags[-1][0] == "script" and self.scripts:
+            attributes, text = self.scripts[-1]
+            self.scripts[-1] = (attributes, text + data)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "script":
+            self.tags.append(("/script", {}))
+
+
+def built(saved: Save, tmp_path: Path, **settings: Any) -> str:
+    build_report(saved(**settings), str(tmp_path / "report.html"), overwrite=True)
+    return (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def payload(page: str) -> dict[str, Any]:
+    (text,) = [text for attributes, text in Elements(page).scripts if attributes.get("id") == "data"]
+    value: dict[str, Any] = json.loads(text)
+    return value
+
+
+def test_nothing_is_loaded_and_only_our_scripts_may_run(saved: Save, tmp_path: Path) -> None:
+    page = built(saved, tmp_path)
+    parsed = Elements(page)
+    for tag, attributes in parsed.tags:
+        assert tag not in ("img", "iframe", "object", "embed", "link", "base", "form")
+        assert "src" not in attributes
+        assert not any(name.startswith("on") for name in attributes)
+        assert attributes.get("href", "#").startswith("#")
+    policy = next(a["content"] for _, a in parsed.tags if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy is not None
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe-inline" not in policy.split("style-src")[0]
+    hashes = {base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+              for attributes, text in parsed.scripts if "type" not in attributes}
+    assert hashes == set(re.findall(r"sha256-([^']+)", policy))
+
+
+def test_hostile_words_and_names_stay_text(saved: Save, tmp_path: Path) -> None:
+    words = HOSTILE + tuple(f"w{number}" for number in range(60 - len(HOSTILE)))
+    paths = ((), *((name,) for name in HOSTILE), *((HOSTILE[0], name) for name in HOSTILE))
+    plain = Elements(built(saved, tmp_path, k=4, d=60, paths=((), *((f"a{i}",) for i in range(30)))))
+    summary = {"documents": 5, "dropped": dict.fromkeys(HOSTILE, 1), "versions": {name: name for name in HOSTILE},
+               "corpus": HOSTILE[1], "rank_reason": HOSTILE[0], "settings": {"x": HOSTILE[1]}}
+    page = built(saved, tmp_path, k=4, d=60, words=words, paths=paths, summary=summary)
+    parsed = Elements(page)
+    assert {tag for tag, _ in parsed.tags} <= {tag for tag, _ in plain.tags}
+    assert len(parsed.scripts) == len(plain.scripts)
+    assert not any(name.startswith("on") for _, attributes in parsed.tags for name in attributes)
+    data = payload(page)
+    assert tuple(data["words"][: len(HOSTILE)]) == HOSTILE
+    assert data["nodes"]["names"][1 : len(HOSTILE) + 1] == list(HOSTILE)
+
+
+def test_the_data_block_can_be_read_back(saved: Save, tmp_path: Path, files: Callable[..., Any]) -> None:
+    data = payload(built(saved, tmp_path, k=5, d=100))
+    model = files(k=5, d=100)
+    stored = np.frombuffer(base64.b64decode(data["nodes"]["proportions"]), "<u2").reshape(-1, 5) / 65535
+    np.testing.assert_allclose(stored, model.nodes.proportions, atol=1e-5)
+    ids = np.frombuffer(base64.b64decode(data["topics"]["words"]), "<u4")
+    shares = np.frombuffer(base64.b64decode(data["topics"]["shares"]), "<f4")
+    first = slice(*data["topics"]["offsets"][:2])
+    np.testing.assert_allclose(shares[first], model.topics[ids[first], 0], rtol=1e-6)
+    assert data["nodes"]["parents"][:6] == [-1, 0, 0, 0, 0, 1]
+    assert data["nodes"]["evaluation"]["3"] == [6.8, 7.9, 900]
+
+
+def test_size_for_a_large_model(saved: Save, tmp_path: Path) -> None:
+    page = built(saved, tmp_path, k=100, d=10_000, widths=(20, 24))
+    assert payload(page)["nodes"]["names"][-1] == "g1-23"
+    assert len(page.encode()) < 6_000_000
+
+
+def test_the_overview_says_what_is_known(saved: Save, tmp_path: Path) -> None:
+    page = built(saved, tmp_path)
+    for words in ("12,000 documents", "987,654 words", "12 topics", "12 values lie above the noise floor",
+                  "67% less to guess", "6.900 against 8.000", "NPMI", "12.5 s", "too short: 17"):
+        assert words in page
+    bare = built(saved, tmp_path, evaluated=False, summary={}, widths=())
+    for words in ("not evaluated", "not divided into groups", "The run report has no times"):
+        assert words in bare
+    assert "Compare two groups" not in bare
+
+
+def test_a_model_worse_than_the_unigram_is_not_praised(saved: Save, tmp_path: Path) -> None:
+    other = tmp_path / "evaluation.json"
+    other.write_text('{"loss": 8.2, "unigram_loss": 8.0, "nodes": []}')
+    build_report(saved(), str(tmp_path / "report.html"), evaluation=str(other))
+    page = (tmp_path / "report.html").read_text()
+    assert "no better than counting words" in page
+    assert "less to guess" not in page
+
+
+def test_an_existing_file_is_kept_unless_allowed(saved: Save, tmp_path: Path) -> None:
+    target = tmp_path / "report.html"
+    target.write_text("mine")
+    with pytest.raises(InputError, match="exists"):
+        build_report(saved(), str(target))
+    assert target.read_text() == "mine"
+    build_report(saved(), str(target), overwrite=True, title="A & B")
+    assert "<title>A &amp; B" in target.read_text()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "report.html"]
+
+
+@pytest.mark.parametrize(("text", "error", "message"), [
+    (None, InputError, "there is no evaluation"), ("{", FormatError, "not JSON"), ("[1]", FormatError, "no 'loss'"),
+])
+def test_a_wrong_evaluation_is_named(
+    saved: Save, tmp_path: Path, text: str | None, error: type[Exception], message: str
+) -> None:
+    path = tmp_path / "evaluation.json"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(error, match=message):
+        build_report(saved(), str(tmp_path / "report.html"), evaluation=str(path))
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_the_same_model_gives_the_same_page(files: Callable[..., Any]) -> None:
+    assert render(files(), "same") == render(files(), "same")
+
+
+def test_encoding() -> None:
+    assert script_json({"a": "</script>\u2028&", "b": [float("nan"), np.float64(2), np.int64(3)]}) == (
+        '{"a":"\\u003c/script\\u003e\\u2028\\u0026","b":[null,2.0,3]}')
+    assert json.loads(script_json("\ud800")) == "?"
+    assert finite({1: (np.inf, 1)}) == {"1": [None, 1]}
+    assert base64.b64decode(quantised(np.array([0, 0.5, 1, 2, np.nan]), "u1")) == bytes([0, 128, 255, 255, 0])
+
+
+def test_scripts_never_parse_markup() -> None:
+    folder = Path(__file__).parents[2] / "spectral_spark" / "report" / "scripts"
+    for script in folder.glob("*.js"):
+        for forbidden in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"):
+            assert forbidden not in script.read_text(), f"{script.name} uses {forbidden}"
