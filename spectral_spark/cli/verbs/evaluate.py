@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 def plan(settings: Namespace) -> list[str]:
-    counts = corpus_manifest(settings.corpus)["counts"]
+    held_out = corpus_manifest(settings.corpus)["documents"].get("test", 0)
     summary = model_summary(settings.model)
     output_is_free(settings.output, settings.overwrite)
-    if not counts.get("test"):
+    if not held_out:
         raise InputError(
             f"--corpus '{settings.corpus}' has no test documents; ingest it with --holdout N to set some aside"
         )
     return [
-        f"predict one half of the words of each of {number(counts['test'])} held-out documents from the other half, "
+        f"predict one half of the words of each of {number(held_out)} held-out documents from the other half, "
         f"with the {summary['k']} topics of '{settings.model}'",
         f"write the loss, the unigram loss and the coherence, for every tree node too, to '{settings.output}'",
         f"memory: each worker holds the topics, {summary['terms'] * summary['k'] * 8 / 2**20:,.1f} MiB",

@@ -59,11 +59,11 @@ def estimator(vocabulary: tuple[str, ...], **parameters: Any) -> "SpectralHDP":
 def plan(settings: Namespace) -> list[str]:
     manifest = corpus_manifest(settings.corpus)
     output_is_free(settings.model, settings.overwrite, "--model")
-    counts = manifest["counts"]
+    train, tokens = manifest["documents"]["train"], manifest["tokens_by_split"]["train"]
     k = settings.k or "auto"
     return [
         f"fit {'as many topics as there are' if k == 'auto' else f'{k} topics'} to '{settings.corpus}': "
-        f"{number(counts['kept'])} documents, {number(counts['tokens'])} words, {number(counts['terms'])} distinct",
+        f"{number(train)} documents, {number(tokens)} words, {number(manifest['terms'])} distinct",
         f"write the model to '{settings.model}'",
     ]
 

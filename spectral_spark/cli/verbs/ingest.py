@@ -66,12 +66,12 @@ def run(run: "Run", settings: Namespace) -> None:
 
 def ending(manifest: dict[str, Any], output: str, seconds: float) -> list[str]:
     """What an ingest tells at its end."""
-    counts = manifest["counts"]
-    dropped = ", ".join(f"{number(count)} {reason}" for reason, count in counts["dropped"].items() if count)
+    dropped = [f"{number(count)} {reason.replace('_', ' ')}" for reason, count in manifest["dropped"].items() if count]
+    test = manifest["documents"].get("test", 0)
     return [
-        f"corpus {output}: {number(counts['kept'])} of {number(counts['read'])} documents, "
-        f"{number(counts['tokens'])} words, {number(counts['terms'])} distinct, in {duration(seconds)}",
-        f"  dropped: {dropped or 'none'}",
+        f"corpus {output}: {number(manifest['kept'])} of {number(manifest['read'])} documents, "
+        f"{number(manifest['tokens'])} words, {number(manifest['terms'])} distinct, in {duration(seconds)}",
+        f"  dropped: {', '.join(dropped) or 'none'}; held out for testing: {number(test)}",
     ]
 
 

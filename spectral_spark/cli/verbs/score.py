@@ -1,7 +1,7 @@
 """``spectral-spark score``: the topics of documents."""
 
 from argparse import Namespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spectral_spark.cli.checks import corpus_manifest, model_summary, output_is_free
 from spectral_spark.cli.flags import Flag
@@ -15,14 +15,19 @@ SPLITS = ("all", "train", "test")
 
 
 def plan(settings: Namespace) -> list[str]:
-    counts = corpus_manifest(settings.corpus)["counts"]
+    manifest = corpus_manifest(settings.corpus)
     summary = model_summary(settings.model)
     output_is_free(settings.output, settings.overwrite)
     return [
-        f"infer the shares of {summary['k']} topics in {number(counts['kept'])} documents of '{settings.corpus}'",
+        f"infer the shares of {summary['k']} topics in {number(_documents(manifest, settings))} documents of '{settings.corpus}'",
         f"write doc_id and topicDistribution as Parquet to '{settings.output}'",
         f"memory: each worker holds the topics, {summary['terms'] * summary['k'] * 8 / 2**20:,.1f} MiB",
     ]
+
+
+def _documents(manifest: dict[str, Any], settings: Namespace) -> int:
+    split = settings.split or "all"
+    return int(manifest["kept"] if split == "all" else manifest["documents"].get(split, 0))
 
 
 def run(run: "Run", settings: Namespace) -> None:

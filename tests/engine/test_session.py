@@ -1,0 +1,77 @@
+"""Starting Spark: who wins when several places say something, and what a started session looks like."""
+
+import json
+import os
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+from spectral_spark.engine import session
+from spectral_spark.errors import SettingsError
+
+STARTED = """
+import json, os, sys
+from spectral_spark.engine.session import start_session
+spark = start_session("probe", master="local[2]", log=sys.argv[1],
+                      settings={"spark.sql.shuffle.partitions": "3"},
+                      fallbacks={"spark.sql.shuffle.partitions": "9", "spark.driver.memory": "600m",
+                                 "spark.probe": "file"})
+conf = spark.sparkContext.getConf()
+def threads(batches):
+    import os
+    import pyarrow as pa
+    blas = os.environ.get("OPENBLAS_NUM_THREADS")
+    yield from (pa.RecordBatch.from_pydict({"threads": [blas], "python": [sys.executable]}) for _ in batches)
+row = spark.range(1).mapInArrow(threads, "threads string, python string").first()
+asked = "spark.sql.shuffle.partitions spark.driver.memory spark.probe spark.from.defaults spark.ui.enabled".split()
+print(json.dumps({"threads": row.threads, "python": row.python, "name": spark.sparkContext.appName,
+                  **{key: conf.get(key) for key in asked}}))
+spark.stop()
+"""
+
+
+def test_a_started_session(tmp_path: Path) -> None:
+    (tmp_path / "spark-defaults.conf").write_text("# ours\nspark.from.defaults  yes\nspark.probe=defaults\n")
+    log = tmp_path / "spark.log"
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK_", "SPARK_"))}
+    done = subprocess.run(
+        [sys.executable, "-c", STARTED, str(log)], capture_output=True, text=True, check=False, timeout=300,
+        env=environment | {"SPARK_CONF_DIR": str(tmp_path), "PATH": os.environ["PATH"]}, cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["spark.sql.shuffle.partitions"] == "3"     # what the caller insists on
+    assert found["spark.probe"] == "defaults"               # spark-defaults.conf over a fallback
+    assert found["spark.driver.memory"] == "600m"           # a fallback over this package's own default
+    assert found["spark.from.defaults"] == "yes"
+    assert found["spark.ui.enabled"] == "false"
+    assert found["threads"] == "1"
+    assert found["python"] == sys.executable
+    assert found["name"] == "probe"
+    assert done.stderr == ""                                # nothing of Spark's on the terminal
+    assert log.stat().st_size > 0
+
+
+def test_local_memory_is_a_share_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    for gib, expected in ((2, "1g"), (16, "4g"), (256, "8g")):
+        pages = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": gib * 2**30 // 4096}
+        monkeypatch.setattr(session.os, "sysconf", pages.__getitem__)
+        assert session.local_memory() == expected
+
+
+def test_findspark_is_asked_only_when_pyspark_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    findspark = types.SimpleNamespace(init=lambda: asked.append("findspark"))
+    monkeypatch.setattr(session.importlib, "import_module", lambda name: findspark)
+    session.find_pyspark()
+    assert asked == []
+    monkeypatch.setattr(session, "find_spec", lambda name: object() if name == "findspark" else None)
+    monkeypatch.setenv("SPARK_HOME", "/opt/spark")
+    session.find_pyspark()
+    assert asked == ["findspark"]
+    monkeypatch.delenv("SPARK_HOME")
+    with pytest.raises(SettingsError, match="pyspark cannot be imported: pip install"):
+        session.find_pyspark()
