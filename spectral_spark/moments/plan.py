@@ -48,20 +48,19 @@ class MomentPlan:
         cap: int | None = None,
         groups: str = "none",
         node_states: bool = False,
-        tokens_cubed: np.ndarray | None = None,
     ) -> "MomentPlan":
         """Plan a pass.
 
         Parameters
         ----------
         basis : the basis to collect in.
-        census : documents and words per node after capping and dropping.
+        census : documents and words per node after capping and dropping; Σ m³ is needed for "distinct" with weighting
+            "tokens".
         weighting : "uniform", "ess" or "tokens".
         cap : highest count of a word in a document, None for no cap.
         groups : statistics per group: "none", "plug-in" (additive over days) or "distinct" (averages over distinct
             documents, for groups under about 50 documents; groups under 3 are left out of them).
         node_states : keep the sums of every node apart, so that weighting "uniform" can follow a tree that grows.
-        tokens_cubed : array of shape (nodes,), Σ m³; needed for "distinct" with weighting "tokens" only.
         """
         if groups not in GROUP_STATISTICS:
             raise SettingsError(f"group statistics {groups!r}: choose one of {', '.join(GROUP_STATISTICS)}")
@@ -79,7 +78,7 @@ class MomentPlan:
             shared["group"][group_nodes] = np.arange(len(group_nodes))
         if groups == "distinct" and len(group_nodes):
             group_factor = weights.factor if weighting == "uniform" else factor
-            sums = _power_sums(census, weights.by_length, tokens_cubed)[:, group_nodes]
+            sums = _power_sums(census, weights.by_length)[:, group_nodes]
             shared["group_self"] = self_coefficients(sums, group_factor[group_nodes])
         kernel = MomentKernel(basis.vocab_size, cap, weights.by_length, len(slots), len(group_nodes),
                               "group_self" in shared)
@@ -100,7 +99,7 @@ class MomentPlan:
     ) -> MomentState:
         """The state, from the sums over two half samples; ``dropped`` counts documents dropped before the pass."""
         counts = half_a["node_counts"] + half_b["node_counts"]
-        census = Census(self.census.tree, counts[:, 0].astype(np.int64), counts[:, 1], counts[:, 2])
+        census = Census(self.census.tree, counts[:, 0].astype(np.int64), *counts[:, 1:].T)
         self._check(census)
         b = self.basis.projection
         halves = LeafMoments.from_sums(half_a, b), LeafMoments.from_sums(half_b, b)
@@ -149,11 +148,11 @@ def _slots(
     return (GROUPED, OUTSIDE), slot
 
 
-def _power_sums(census: Census, by_length: bool, tokens_cubed: np.ndarray | None) -> np.ndarray:
+def _power_sums(census: Census, by_length: bool) -> np.ndarray:
     documents = census.documents.astype(float)
     if not by_length:
         return np.stack([documents] * 3)
-    if tokens_cubed is None:
-        raise SettingsError("group statistics over distinct documents with weighting 'tokens' need Σ m³ per node: pass "
-                            "tokens_cubed, use weighting 'ess', or 'plug-in' statistics")
-    return np.stack([census.tokens, census.tokens_squared, tokens_cubed])
+    if census.tokens_cubed is None:
+        raise SettingsError("group statistics over distinct documents with weighting 'tokens' need a census with Σ m³; "
+                            "use weighting 'ess', or 'plug-in' statistics")
+    return np.stack([census.tokens, census.tokens_squared, census.tokens_cubed])

@@ -154,6 +154,7 @@ class MomentState:
         per_group : take tensors per group and average them; needs group statistics.
         options : passed on, for example ``rank_rule``, ``seed``, ``max_k``, ``solver_options``.
         """
+        from spectral_spark.solve.noise import DocumentNoise
         from spectral_spark.solve.topics import solve_topics
 
         if not isinstance(concentrations, str | float | int | HDPCoefficients) and not per_group:
@@ -162,8 +163,15 @@ class MomentState:
         halves = self.halves() if k == "auto" else None
         return solve_topics(
             moments, halves, self.basis.lift, self.mean_words(), k, concentrations, solver,
-            scale=self.basis.scale, groups=groups, **options,
+            scale=self.basis.scale, document_noise=DocumentNoise(*self.noise_weights()), groups=groups, **options,
         )
+
+    def noise_weights(self) -> tuple[np.ndarray, np.ndarray]:
+        """Documents by η/(m−1), η summing to one: the mean of each bin and how many it holds, shapes (bins,)."""
+        filled = self.noise[self.noise[:, 0] > 0.5]
+        kept_by_node = not any(isinstance(slot, str) for slot in self.slots)
+        weight = self.documents if self.weighting == "uniform" and kept_by_node else self._total.totals[0, 0]
+        return filled[:, 1] / filled[:, 0] / weight, filled[:, 0]
 
     def __add__(self, other: "MomentState") -> "MomentState":
         """The state of both corpora."""
@@ -257,7 +265,7 @@ def _joined(a: MomentState, b: MomentState, *, subtract: bool) -> MomentState:
         a,
         slots=slots,
         half_samples=(one, other),
-        census=_less(a.census, b.census) if subtract else a.census + b.census,
+        census=a.census - b.census if subtract else a.census + b.census,
         node_first=first,
         noise=a.noise - b.noise if subtract else a.noise + b.noise,
         groups=groups,
@@ -293,22 +301,6 @@ def _join_slots(
     x = x.moved(len(slots), np.array([slots.index(slot) for slot in x_slots]))
     y = y.moved(len(slots), np.array([slots.index(slot) for slot in y_slots]))
     return x - y if subtract else x + y
-
-
-def _less(a: Census, b: Census) -> Census:
-    tree, mine, theirs = a.tree.union(b.tree)
-    kept, gone = a.moved(tree, mine), b.moved(tree, theirs)
-    short = np.flatnonzero(gone.documents > kept.documents)
-    if len(short):
-        node = int(short[0])
-        raise InputError(
-            f"moments: {gone.documents[node]} documents to remove from '{'/'.join(tree.paths[node])}', which has "
-            f"{kept.documents[node]}; only documents that were counted can be removed"
-        )
-    return Census(
-        tree, kept.documents - gone.documents, np.maximum(kept.tokens - gone.tokens, 0.0),
-        np.maximum(kept.tokens_squared - gone.tokens_squared, 0.0),
-    )
 
 
 def _sources(a: MomentState, b: MomentState, subtract: bool) -> tuple[str, ...]:

@@ -43,6 +43,7 @@ def write_state(state: MomentState, staging: Staging, prefix: str) -> None:
         "documents": pa.array(census.documents, pa.int64()),
         "tokens": pa.array(census.tokens, pa.float64()),
         "tokens_squared": pa.array(census.tokens_squared, pa.float64()),
+        **({} if census.tokens_cubed is None else {"tokens_cubed": pa.array(census.tokens_cubed, pa.float64())}),
     }))
     staging.write_array(f"{prefix}node_first", state.node_first)
     staging.write_array(f"{prefix}noise", state.noise)
@@ -92,7 +93,8 @@ def _read(saved: SavedDirectory, prefix: str, about: dict[str, Any]) -> MomentSt
     tree = DocumentTree.from_paths(paths)
     if list(tree.paths) != paths:
         raise FormatError(f"'{saved.path}/{prefix}tree': nodes are missing or out of order; the directory is damaged")
-    census = Census(tree, *(table[name].to_numpy() for name in ("documents", "tokens", "tokens_squared")))
+    counts = [name for name in table.column_names if name != "path"]
+    census = Census(tree, **{name: table[name].to_numpy() for name in counts})
     halves = [
         LeafMoments(**{field: saved.read_array(f"{prefix}half_{name}/{field}") for field in _LEAF}) for name in "ab"
     ]

@@ -1,5 +1,6 @@
 """Who lives where: documents and words of every node, counted after unusable documents were dropped."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,16 +20,17 @@ class Census:
     documents : int64 array of shape (nodes,).
     tokens : float64 array of shape (nodes,), Σ m over the node's own documents of m words.
     tokens_squared : float64 array of shape (nodes,), Σ m².
+    tokens_cubed : float64 array of shape (nodes,), Σ m³, or None where it was not counted.
     """
 
     tree: DocumentTree
     documents: np.ndarray
     tokens: np.ndarray
     tokens_squared: np.ndarray
+    tokens_cubed: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        for name in ("documents", "tokens", "tokens_squared"):
-            values = np.asarray(getattr(self, name))
+        for name, values in self._arrays().items():
             if values.shape != (len(self.tree),):
                 raise InputError(f"census: {name} has shape {values.shape}, the document tree {len(self.tree)} nodes")
             wrong = ~(np.isfinite(values) & (values >= 0))
@@ -46,7 +48,8 @@ class Census:
             tree,
             np.bincount(nodes, minlength=size).astype(np.int64),
             np.bincount(nodes, lengths, minlength=size),
-            np.bincount(nodes, lengths * lengths, minlength=size),
+            np.bincount(nodes, lengths**2, minlength=size),
+            np.bincount(nodes, lengths**3, minlength=size),
         )
 
     @cached_property
@@ -77,27 +80,41 @@ class Census:
 
     def moved(self, tree: DocumentTree, new_node: np.ndarray) -> "Census":
         """The same documents in another tree, where node i of this one is ``new_node[i]``."""
-        documents = np.zeros(len(tree), dtype=np.int64)
-        tokens, squared = np.zeros(len(tree)), np.zeros(len(tree))
-        np.add.at(documents, new_node, self.documents)
-        np.add.at(tokens, new_node, self.tokens)
-        np.add.at(squared, new_node, self.tokens_squared)
-        return Census(tree, documents, tokens, squared)
+        moved = {}
+        for name, values in self._arrays().items():
+            moved[name] = np.zeros(len(tree), dtype=values.dtype)
+            np.add.at(moved[name], new_node, values)
+        return Census(tree, **moved)
 
     def __add__(self, other: "Census") -> "Census":
+        return self._joined(other, lambda mine, theirs: mine + theirs)
+
+    def __sub__(self, other: "Census") -> "Census":
+        """Without the documents of ``other``, all of which must be here."""
         tree, mine, theirs = self.tree.union(other.tree)
-        a, b = self.moved(tree, mine), other.moved(tree, theirs)
-        return Census(
-            tree, a.documents + b.documents, a.tokens + b.tokens, a.tokens_squared + b.tokens_squared
-        )
+        here, gone = self.moved(tree, mine).documents, other.moved(tree, theirs).documents
+        short = np.flatnonzero(gone > here)
+        if len(short):
+            node = int(short[0])
+            raise InputError(
+                f"census: {gone[node]} documents to remove from '{'/'.join(tree.paths[node])}', "
+                f"which has {here[node]}; only documents that were counted can be removed"
+            )
+        return self._joined(other, lambda mine, theirs: np.maximum(mine - theirs, 0))
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Census)
-            and self.tree == other.tree
-            and np.array_equal(self.documents, other.documents)
-            and np.array_equal(self.tokens, other.tokens)
-            and np.array_equal(self.tokens_squared, other.tokens_squared)
-        )
+        if not isinstance(other, Census) or self.tree != other.tree:
+            return False
+        mine, theirs = self._arrays(), other._arrays()
+        return mine.keys() == theirs.keys() and all(np.array_equal(mine[name], theirs[name]) for name in mine)
 
     __hash__ = None  # type: ignore[assignment]
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        values = {name: getattr(self, name) for name in ("documents", "tokens", "tokens_squared", "tokens_cubed")}
+        return {name: np.asarray(array) for name, array in values.items() if array is not None}
+
+    def _joined(self, other: "Census", operation: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> "Census":
+        tree, mine, theirs = self.tree.union(other.tree)
+        a, b = self.moved(tree, mine)._arrays(), other.moved(tree, theirs)._arrays()
+        return Census(tree, **{name: operation(a[name], b[name]) for name in a if name in b})
