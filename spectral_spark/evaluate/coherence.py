@@ -30,7 +30,8 @@ class CooccurrenceKernel:
     """Counts in how many documents each word of a small set, and each pair of them, occurs.
 
     ``shared["position"]`` of shape (d,) gives each word's place in the set, −1 for all others. The state is
-    ``together`` of shape (u, u), with the words' own document counts on the diagonal, and ``documents`` of shape (1,).
+    ``together`` of shape (u, u), with the words' own document counts on the diagonal, ``documents`` of shape (1,) and,
+    since the pass is there anyway, ``occurrences`` of shape (d,): how often each word of the vocabulary occurs.
     """
 
     def start(self, shared: Mapping[str, np.ndarray]) -> "CooccurrenceAccumulator":
@@ -44,6 +45,7 @@ class CooccurrenceAccumulator:
         self._position = position
         size = int(position.max(initial=-1)) + 1
         self._together, self._documents = np.zeros((size, size)), np.zeros(1)
+        self._occurrences = np.zeros(len(position))
 
     def add(self, batch: CountBatch) -> None:
         place = self._position[batch.terms]
@@ -53,9 +55,10 @@ class CooccurrenceAccumulator:
         present = sp.csr_matrix((np.ones(int(kept.sum())), (document[kept], place[kept])), shape)
         self._together += (present.T @ present).toarray()
         self._documents += batch.n_documents
+        self._occurrences += np.bincount(batch.terms, batch.counts, len(self._occurrences))
 
     def arrays(self) -> dict[str, np.ndarray]:
-        return {"together": self._together, "documents": self._documents}
+        return {"together": self._together, "documents": self._documents, "occurrences": self._occurrences}
 
 
 def cooccurrence_inputs(words: np.ndarray, vocab_size: int) -> dict[str, np.ndarray]:

@@ -46,6 +46,7 @@ def test_counts_and_scores_equal_the_definition(dense: np.ndarray) -> None:
             expected_npmi[topic] += (pmi / -np.log(both / 200) if both else -1.0) / len(pairs)
             expected_umass[topic] += np.log((both + 1) / max(first, 1)) / len(pairs)
     assert n == 200
+    assert np.array_equal(state["occurrences"], dense.sum(axis=0))
     assert npmi(places, together, n) == pytest.approx(expected_npmi, rel=1e-12)
     assert umass(places, together) == pytest.approx(expected_umass, rel=1e-12)
 
