@@ -145,11 +145,10 @@ def staged(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator
 
     For directories that Spark fills. The name is spelt as ``path`` is, scheme included.
     """
-    text = os.fspath(path).rstrip("/")
-    if exists(text) and not overwrite:
+    if exists(path) and not overwrite:
         raise InputError(f"'{path}' exists; choose another path, remove it, or allow overwriting")
-    if "/" not in text:
-        text = os.path.abspath(text)
+    local = isinstance(resolve(path)[0], fs.LocalFileSystem)
+    text = resolve(path)[1] if local else os.fspath(path).rstrip("/")
     parent, name = text.rsplit("/", 1)
     tag = uuid.uuid4().hex[:8]
     place, aside = f"{parent}/.{name}.partial-{tag}", f"{parent}/.{name}.replaced-{tag}"

@@ -1,0 +1,48 @@
+"""Bytes to text when the declared character set may be missing, wrong or hostile."""
+
+import codecs
+
+# decoders that are not character sets, or take quadratic time
+_REFUSED = {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined", "mbcs", "oem"}
+_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
+          (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+
+_CONTROL = bytes(code for code in range(32) if code not in (9, 10, 12, 13, 27))
+
+
+def decode_text(data: bytes, charset: str | None = None) -> str:
+    """The declared character set if it fits, else UTF-8, else Windows-1252 with a mark for what it lacks."""
+    for name in (_known(charset), "utf-8"):
+        if name:
+            try:
+                return data.decode(name)
+            except (UnicodeError, LookupError):
+                continue
+    return data.decode("cp1252", "replace")
+
+
+def decode_file(data: bytes) -> str | None:
+    """The text of a file without a declared character set; None when it is not text."""
+    for mark, name in _MARKS:
+        if data.startswith(mark):
+            try:
+                return data.decode(name)
+            except UnicodeError:
+                return None
+    return None if looks_binary(data) else decode_text(data)
+
+
+def looks_binary(data: bytes) -> bool:
+    """Whether a NUL or an unusual share of control bytes says that this is no text."""
+    head = data[:8192]
+    if b"\0" in head:
+        return True
+    return (len(head) - len(head.translate(None, _CONTROL))) * 20 > len(head)
+
+
+def _known(charset: str | None) -> str | None:
+    try:
+        name = codecs.lookup(charset.strip().strip("\"'")).name if charset else None
+    except (LookupError, ValueError):
+        return None
+    return None if name is None or name.replace("-", "_") in _REFUSED else name

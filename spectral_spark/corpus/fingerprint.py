@@ -1,0 +1,66 @@
+"""A fingerprint of the documents on disk that does not depend on how they are split into files."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+_LIMBS = 8
+_SCHEMA = "split string, documents long, tokens long, entries long, limbs array<long>"
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What is in a corpus: a fingerprint, and per split the documents, tokens and (document, word) pairs."""
+
+    fingerprint: str
+    documents: dict[str, int]
+    tokens: dict[str, int]
+    entries: dict[str, int]
+
+
+def contents(documents: DataFrame, vocabulary_fingerprint: str) -> Contents:
+    """Read the documents once.
+
+    Each document is hashed (SHA-256 over id, path, terms, counts and split); the hashes are added as eight 32-bit
+    columns, which is the same in every order, and the sums are hashed together with the vocabulary.
+    """
+    rows = documents.select("doc_id", "path", "terms", "counts", "split").mapInArrow(_sums, _SCHEMA).toArrow()
+    totals: dict[str, dict[str, int]] = {name: {} for name in ("documents", "tokens", "entries")}
+    limbs = [0] * _LIMBS
+    for row in rows.to_pylist():
+        for name, sums in totals.items():
+            sums[row["split"]] = sums.get(row["split"], 0) + row[name]
+        limbs = [total + part for total, part in zip(limbs, row["limbs"], strict=True)]
+    digest = hashlib.sha256(f"{vocabulary_fingerprint}|{sum(totals['documents'].values())}|{limbs}".encode())
+    return Contents(digest.hexdigest(), **{name: dict(sorted(sums.items())) for name, sums in totals.items()})
+
+
+def _sums(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    sums: dict[str, np.ndarray] = {}
+    for batch in batches:
+        for split, numbers in _numbers(batch):
+            sums[split] = sums.get(split, 0) + numbers
+    if sums:
+        table = np.array(list(sums.values()))
+        yield pa.RecordBatch.from_arrays([
+            pa.array(list(sums), pa.string()), *(pa.array(table[:, i]) for i in range(3)),
+            pa.array([list(map(int, row[3:])) for row in table], pa.list_(pa.int64())),
+        ], names=["split", "documents", "tokens", "entries", "limbs"])
+
+
+def _numbers(batch: pa.RecordBatch) -> Iterator[tuple[str, np.ndarray]]:
+    """Split, and (1, tokens, entries, eight limbs), of every document."""
+    lists = [batch.column(name) for name in ("terms", "counts")]
+    terms, counts = (column.flatten().to_numpy(zero_copy_only=False).astype("<i4") for column in lists)
+    ends = lists[0].offsets.to_numpy() - lists[0].offsets[0].as_py()
+    named = (batch.column(name).to_pylist() for name in ("doc_id", "path", "split"))
+    for row, (doc_id, path, split) in enumerate(zip(*named, strict=True)):
+        mine = slice(ends[row], ends[row + 1])
+        head = "".join(f"{len(part)}:{part}" for part in (doc_id, split, *path)).encode()
+        digest = hashlib.sha256(b"%d|%s|" % (len(path), head) + terms[mine].tobytes() + counts[mine].tobytes()).digest()
+        limbs = np.frombuffer(digest, ">u4").astype(np.int64)
+        yield split, np.concatenate(([1, counts[mine].sum(dtype=np.int64), mine.stop - mine.start], limbs))

@@ -1,0 +1,93 @@
+"""Cut what a mail repeats from other mails: its words belong to another document, perhaps to a held-out one."""
+
+import re
+
+_RULE = r"[-_=*~]"
+_SEPARATOR = re.compile(
+    rf"^[^\n>]{{0,3}}{_RULE}{{2,}}[ \t]*(?:original (?:message|appointment)|forwarded\b|forward(?:ed)? header|"
+    rf"begin forwarded|reply separator|urspr\S+ nachricht)"
+    r"|^[ \t]*(?:begin forwarded message|forwarded by [^\n]{3,80} on \d)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_WROTE = re.compile(
+    r"^[ \t]*(?:on\b[^\n>]{3,200}(?:\n[^\n>]{0,120}?)?|[^\n>]{0,80}(?:<[^\n<>]{3,80}>|\"[^\n\"]{3,80}\")[^\n>]{0,40})"
+    r"\b(?:wrote|writes|said):?[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_TO = re.compile(r"^[ \t]*To:", re.MULTILINE)
+_SUBJECT = re.compile(r"^[ \t]*(?:Subject|Re):", re.MULTILINE)
+_QUOTED_LINE = re.compile(r"^[ \t]*[A-Za-z]{0,3}>.*\n?", re.MULTILINE)
+_ATTRIBUTION = re.compile(
+    r"^\s*(?:from|sent|sent by|date|please respond to|cc|bcc|importance|reply-to)\b\s*:?"
+    r"|\d{1,2}/\d{1,2}/\d{2,4}|\d{1,2}:\d{2}(?::\d{2})?\s*[AP]M|^\s*\S+@\S+\s*$",
+    re.IGNORECASE,
+)
+_HEADER_SPAN = 6000          # a list of addressees can be long
+_ATTRIBUTION_LINES = 9
+
+
+def own_words(body: str) -> str:
+    """What the sender wrote: the text before the first forwarded or quoted mail, without ``>`` lines.
+
+    Parameters
+    ----------
+    body : text of a mail with ``\\n`` line ends.
+    """
+    separator = _SEPARATOR.search(body)
+    if separator:
+        body = body[: separator.start()]
+    body = _before_header_block(body)
+    body = _before_attribution(body)
+    return _QUOTED_LINE.sub("", body) if ">" in body else body
+
+
+def _before_attribution(body: str) -> str:
+    """Cut at "On … wrote:", unless ``>`` marks what follows: then the answers in between are the sender's own."""
+    if "ote:" not in body and "ites:" not in body and "rote" not in body:
+        return body
+    kept: list[str] = []
+    start = 0
+    for match in _WROTE.finditer(body):
+        kept.append(body[start : match.start()])
+        following = body[match.end() : match.end() + 2000].lstrip()
+        if not following.startswith(">"):
+            return "".join(kept)
+        start = match.end()
+    kept.append(body[start:])
+    return "".join(kept)
+
+
+def _before_header_block(body: str) -> str:
+    """Cut at a mail header inside the body (To: … Subject: …), as Notes and Outlook put above the mail they answer."""
+    for to in _TO.finditer(body):
+        subject = _SUBJECT.search(body, to.end(), to.end() + _HEADER_SPAN)
+        if subject and _only_addresses(body[to.end() : subject.start()]):
+            return body[: _attribution_start(body, to.start())]
+        if subject is None and _SUBJECT.search(body, to.end()) is None:
+            break
+    return body
+
+
+def _only_addresses(between: str) -> bool:
+    """Whether the lines between To: and Subject: look like addressees rather than like text."""
+    lines = [line for line in between.split("\n")[1:] if line.strip()]
+    odd = sum(1 for line in lines if not re.search(r"[@/,;]|^\s*(?:b?cc|date|sent|importance|from)\s*:", line, re.I))
+    return odd <= 1 + len(lines) // 4
+
+
+def _attribution_start(body: str, position: int) -> int:
+    """Where the lines above To: that name the quoted sender and date begin."""
+    lines = body[max(0, position - 2000) : position].split("\n")[:-1]
+    start, offset = position, position
+    dated = False
+    for line in reversed(lines[-_ATTRIBUTION_LINES:]):
+        offset -= len(line) + 1
+        if not line.strip():
+            continue
+        if _ATTRIBUTION.search(line):
+            start, dated = offset, True
+        elif dated and len(line) <= 60 and start - offset == len(line) + 1:
+            start, dated = offset, False              # the name above the date
+        else:
+            break
+    return max(start, 0)

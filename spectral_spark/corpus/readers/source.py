@@ -1,0 +1,63 @@
+"""What a reader hands to the pipeline."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from spectral_spark.corpus.settings import IngestSettings, Progress
+from spectral_spark.corpus.workplace import Workplace
+
+# One row per document that was read, usable or not. Either text, or words with their counts. The two keys, when a
+# reader gives them, decide what is a duplicate: the whole as it came, and the part that is kept.
+DOCUMENT_FIELDS = (
+    ("doc_id", pa.string()),
+    ("path", pa.list_(pa.string())),
+    ("text", pa.string()),
+    ("words", pa.list_(pa.string())),
+    ("counts", pa.list_(pa.int32())),
+    ("whole_key", pa.binary()),
+    ("text_key", pa.binary()),
+    ("problem", pa.string()),
+)
+DOCUMENT_SCHEMA = pa.schema(DOCUMENT_FIELDS)
+
+BatchParser = Callable[[pa.RecordBatch], pa.RecordBatch]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Documents as read.
+
+    Attributes
+    ----------
+    rows : raw rows; with no ``parse`` they already have (some of) the columns of ``DOCUMENT_SCHEMA``.
+    parse : turns a batch of raw rows into documents; runs on the executors, in the same pass as the tokeniser.
+    notes : what a reader wants the manifest to say besides the counts (files it left aside, the format it found).
+    """
+
+    rows: DataFrame
+    parse: BatchParser | None = None
+    notes: dict[str, Any] = field(default_factory=dict)
+
+
+def documents(**columns: Any) -> pa.RecordBatch:
+    """A batch of documents; columns that are not given are null."""
+    n = len(next(iter(columns.values())))
+    unknown = columns.keys() - DOCUMENT_SCHEMA.names
+    if unknown:
+        raise TypeError(f"no such document columns: {sorted(unknown)}")
+    arrays = [
+        pa.array(columns[name], kind) if name in columns else pa.nulls(n, kind) for name, kind in DOCUMENT_FIELDS
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=DOCUMENT_SCHEMA)
+
+
+def read_source(spark: SparkSession, settings: IngestSettings, work: Workplace, say: Progress) -> Source:
+    """Run the reader the settings name."""
+    reader = import_module(f"spectral_spark.corpus.readers.{settings.source}")
+    source: Source = reader.read(spark, settings, work, say)
+    return source

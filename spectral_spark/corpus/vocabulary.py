@@ -1,0 +1,135 @@
+"""The words of the corpus: chosen from the training documents, in an order that depends on nothing else."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from spectral_spark.corpus.settings import IngestSettings
+from spectral_spark.errors import InputError
+
+SCHEMA = pa.schema([("term_id", pa.int32()), ("term", pa.string()), ("documents", pa.int64()),
+                    ("occurrences", pa.int64())])
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """Words with their training statistics, most widespread first (then most frequent, then alphabetical).
+
+    Attributes
+    ----------
+    table : Arrow table with ``term_id, term, documents, occurrences``, one row per word in the order of ``term_id``.
+    """
+
+    table: pa.Table
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    @property
+    def terms(self) -> pa.Array:
+        return self.table["term"].combine_chunks()
+
+    @property
+    def fingerprint(self) -> str:
+        return vocabulary_fingerprint(self.terms.to_pylist())
+
+
+def vocabulary_fingerprint(terms: list[str]) -> str:
+    """SHA-256 of the words in order."""
+    digest = hashlib.sha256()
+    for term in terms:
+        data = term.encode()
+        digest.update(len(data).to_bytes(4, "little") + data)
+    return digest.hexdigest()
+
+
+def term_statistics(documents: DataFrame) -> DataFrame:
+    """For each word the documents it is in and its occurrences: ``term, documents, occurrences``."""
+    pairs = documents.select(F.explode(F.arrays_zip("words", "counts")).alias("pair"))
+    return (pairs.groupBy(F.col("pair.words").alias("term"))
+            .agg(F.count("*").alias("documents"), F.sum("pair.counts").alias("occurrences")))
+
+
+def choose_vocabulary(
+    everything: DataFrame, held_out: DataFrame | None, n_training: int, settings: IngestSettings
+) -> Vocabulary:
+    """The words of the training part that are neither rare nor everywhere, at most ``vocab_size`` of them.
+
+    Parameters
+    ----------
+    everything, held_out : ``term_statistics`` of all documents and of the test documents among them; the training
+        part is the difference.
+    n_training : number of training documents.
+    """
+    training = everything
+    if held_out is not None:
+        tested = held_out.select("term", F.col("documents").alias("d"), F.col("occurrences").alias("o"))
+        training = everything.join(F.broadcast(tested), "term", "left").select(
+            "term",
+            (F.col("documents") - F.coalesce("d", F.lit(0))).alias("documents"),
+            (F.col("occurrences") - F.coalesce("o", F.lit(0))).alias("occurrences"),
+        )
+    most = int(np.floor(settings.document_share * n_training + 1e-9))
+    rows = (
+        training.filter(F.col("documents").between(settings.min_documents, most))
+        .orderBy(F.desc("documents"), F.desc("occurrences"), F.asc("term"))
+        .limit(settings.vocab_size).toArrow()
+    )
+    if not rows.num_rows:
+        raise InputError(
+            f"no word is in at least {settings.min_documents} and at most {most:,} of the {n_training:,} training "
+            "documents; lower min_documents or raise max_document_share"
+        )
+    ids = pa.array(np.arange(rows.num_rows, dtype=np.int32))
+    return Vocabulary(pa.table([ids, rows["term"], rows["documents"], rows["occurrences"]], names=SCHEMA.names)
+                      .cast(SCHEMA).combine_chunks())
+
+
+INDEXED = "doc_id string, path array<string>, terms array<int>, counts array<int>"
+_INDEXED_SCHEMA = pa.schema([("doc_id", pa.string()), ("path", pa.list_(pa.string())), ("terms", pa.list_(pa.int32())),
+                             ("counts", pa.list_(pa.int32()))])
+
+
+@dataclass(frozen=True)
+class Indexer:
+    """Words to ids, vectorised over a batch; words outside the vocabulary fall out, then documents left too short."""
+
+    terms: pa.Array
+    min_tokens: int
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield self._indexed(batch)
+
+    def _indexed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        words = batch.column("words")
+        owner = np.repeat(np.arange(batch.num_rows), pc.list_value_length(words).to_numpy(zero_copy_only=False))
+        ids = pc.fill_null(pc.index_in(words.flatten(), self.terms), -1).to_numpy(zero_copy_only=False)
+        counts = batch.column("counts").flatten().to_numpy(zero_copy_only=False)
+        known = ids >= 0
+        owner, ids, counts = owner[known], ids[known], counts[known]
+        length = np.bincount(owner, weights=counts, minlength=batch.num_rows)
+        kept = length >= self.min_tokens
+        mine = kept[owner]
+        order = np.lexsort((ids[mine], owner[mine]))
+        owner, ids, counts = owner[mine][order], ids[mine][order], counts[mine][order]
+        sizes = np.bincount(owner, minlength=batch.num_rows)[kept]
+        offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int32)
+        mask = pa.array(kept)
+        return pa.RecordBatch.from_arrays([
+            batch.column("doc_id").filter(mask), batch.column("path").filter(mask),
+            pa.ListArray.from_arrays(offsets, pa.array(ids, pa.int32())),
+            pa.ListArray.from_arrays(offsets, pa.array(counts, pa.int32())),
+        ], schema=_INDEXED_SCHEMA)
+
+
+def index_documents(documents: DataFrame, vocabulary: Vocabulary, min_tokens: int) -> DataFrame:
+    """Documents as sorted term ids and counts (``INDEXED``); those with fewer known words than ``min_tokens`` go."""
+    columns = documents.select("doc_id", "path", "words", "counts")
+    return columns.mapInArrow(Indexer(vocabulary.terms, min_tokens), INDEXED)
