@@ -98,7 +98,7 @@ def plot_tree(files: TopicModelFiles, count: int = 40, topics: int = 8) -> "Figu
     nodes, labels, k = files.nodes, topic_labels(files), files.topics.shape[1]
     order = _largest_in_tree_order(nodes, count)
     leading = np.argsort(-nodes.proportions[0], kind="stable")[: min(topics, k)]
-    figure, axes = _figure(9.0, 0.9 + 0.26 * len(order))
+    figure, axes = _figure(9.0, max(0.9 + 0.26 * len(order), 2.4))
     left = np.zeros(len(order))
     for rank, topic in enumerate(leading):
         name = f"{topic} {', '.join(labels[topic])}"

@@ -63,7 +63,7 @@ def test_the_tree_has_parents_above_children_and_full_bars(files: Files) -> None
     assert len(plot_tree(files(k=12), count=6).axes[0].get_yticklabels()) == 6
 
 
-@pytest.mark.parametrize("settings", [{"k": 1}, {"k": 40, "widths": ()}, {"words": tuple("$\\frac{</b>" for _ in range(400))}])
+@pytest.mark.parametrize("settings", [{"k": 1}, {"k": 40, "widths": ()}, {"words": ("$\\frac{</b>",) * 400}])
 def test_unusual_models_draw(files: Files, settings: dict[str, Any]) -> None:
     model = files(**settings)
     for figure in (plot_spectrum(model.summary), plot_topics(model), plot_tree(model)):

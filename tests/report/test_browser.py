@@ -1,0 +1,344 @@
+"""The page in a real browser: what people click, type and read."""
+
+import base64
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spectral_spark.report import build_report
+
+pytestmark = pytest.mark.browser
+Save = Callable[..., str]
+HOSTILE = (
+    "<img src=x onerror=window.hacked=1>", "</script><script>window.hacked=1</script>", "\"'`${window.hacked=1}",
+    "\u202eevil", "😀👨‍👩‍👧", "שלום עולם", "javascript:window.hacked=1", "&lt;b&gt;", "a" * 300, "",
+)
+
+
+class Page:
+    """A report open in the browser."""
+
+    def __init__(self, window: Any, path: Path) -> None:
+        self.window, self.path, self.width = window, path, 0
+
+    def open(self, width: int = 1280, height: int = 900, dark: bool = False, hash: str = "") -> "Page":
+        from browser import set_screen
+
+        self.width = width
+        set_screen(self.window, width, height, dark)
+        self.window.get("about:blank")
+        self.window.get_log("browser")
+        self.window.get(self.path.as_uri() + hash)
+        self.wait("document.documentElement.dataset.ready")
+        return self
+
+    def run(self, script: str, *arguments: Any) -> Any:
+        return self.window.execute_script(f"return {script}", *arguments)
+
+    def wait(self, script: str, *arguments: Any) -> Any:
+        for _ in range(100):
+            if value := self.run(script, *arguments):
+                return value
+            time.sleep(0.05)
+        raise AssertionError(f"never true: {script}")
+
+    def text(self, selector: str) -> str:
+        return str(self.run("document.querySelector(arguments[0]).innerText", selector))
+
+    def click(self, selector: str, position: int = 0) -> None:
+        self.run("document.querySelectorAll(arguments[0])[arguments[1]].click()", selector, position)
+
+    def type(self, selector: str, text: str) -> None:
+        self.window.execute_script("""
+            const field = document.querySelector(arguments[0]);
+            field.focus();
+            field.value = arguments[1];
+            for (const kind of ['input', 'change']) field.dispatchEvent(new Event(kind, {bubbles: true}));
+        """, selector, text)
+
+    def slide(self, selector: str, value: float) -> None:
+        self.type(selector, str(value))
+
+    def too_wide(self) -> Any:
+        """How far the page's content reaches beyond the screen, in pixels."""
+        return self.run("document.documentElement.scrollWidth") - self.width
+
+    def complaints(self) -> list[str]:
+        return [entry["message"] for entry in self.window.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+
+
+@pytest.fixture
+def page(window: Any, saved: Save, tmp_path: Path) -> Iterator[Callable[..., Page]]:
+    """Build the report of a synthetic model, for opening; at the end the console must be silent."""
+    made: list[Page] = []
+
+    def make(**settings: Any) -> Page:
+        target = tmp_path / "report.html"
+        build_report(saved(**settings), str(target), overwrite=True)
+        made.append(Page(window, target))
+        return made[-1]
+
+    yield make
+    for one in made:
+        assert one.complaints() == []
+
+
+def first_words(page: Page) -> list[str]:
+    words: list[str] = page.run("[...document.querySelectorAll('#topic-words tbody th')].map((e) => e.innerText)")
+    return words
+
+
+def column(page: Page, number: int) -> list[float]:
+    cells = f"[...document.querySelectorAll('#topic-words td:nth-child({number})')]"
+    numbers: list[float] = page.run(f"{cells}.map((e) => parseFloat(e.innerText))")
+    return numbers
+
+
+def test_topics_open_and_the_slider_changes_their_words(page: Callable[..., Page]) -> None:
+    report = page(k=12).open()
+    assert report.run("document.querySelectorAll('#topic-list button').length") == 12
+    report.click("#topic-list button", 4)
+    number = report.run("document.querySelectorAll('#topic-list button')[4].dataset.topic")
+    report.wait("document.querySelector('#topic-detail .eyebrow').textContent === arguments[0]", f"Topic {number}")
+    report.slide("#relevance", 1)
+    shares = column(report, 3)
+    assert shares == sorted(shares, reverse=True)
+    frequent = first_words(report)
+    report.slide("#relevance", 0)
+    only_here = column(report, 4)
+    assert only_here == sorted(only_here, reverse=True)
+    assert first_words(report) != frequent
+    assert report.text("#relevance-value") == "0.00"
+    report.wait("document.querySelector('#announce').textContent.startsWith('Now first')")
+
+
+def test_similar_topics_and_the_map_lead_to_topics(page: Callable[..., Page]) -> None:
+    report = page(k=12).open()
+    before = report.run("location.hash")
+    report.click("#topic-detail .part .link")
+    report.wait("location.hash !== arguments[0] && location.hash.startsWith('#topic-')", before)
+    assert report.run("document.querySelectorAll('#topic-map circle').length") >= 12
+    report.run("document.querySelector('#topic-map circle').dispatchEvent(new MouseEvent('click', {bubbles: true}))")
+    largest = report.run("document.querySelector('#topic-list button').dataset.topic")
+    report.wait("document.querySelector('#topic-detail .eyebrow').textContent === arguments[0]", f"Topic {largest}")
+    report.window.back()
+    report.wait("document.querySelector('#topic-detail .eyebrow').textContent !== arguments[0]", f"Topic {largest}")
+
+
+def test_search_finds_the_topics_of_a_word(page: Callable[..., Page]) -> None:
+    report = page(k=12).open()
+    report.type("#word-search", "W25")
+    assert "“w25”" in report.text("#word-result")
+    assert report.text("#word-topics tbody th").startswith("1 ")          # word 25 was made for topic 25 mod 12
+    report.type("#word-search", "w2")
+    assert report.run("document.querySelectorAll('#word-suggestions option').length") == 20
+    report.type("#word-search", "unheard-of")
+    assert "does not know" in report.text("#word-result")
+    report.type("#word-search", "")
+    assert report.run("document.querySelector('#word-result').hidden")
+
+
+def test_the_tree_can_be_walked(page: Callable[..., Page]) -> None:
+    report = page().open()
+    assert "Whole corpus" in report.text("#node-title")
+    report.click("#children .link")
+    report.wait("document.querySelector('#node-title').innerText.startsWith('g0-')")
+    assert "What sets it apart from Whole corpus" in report.text("#node")
+    assert "Effective sample size" in report.text("#node")
+    report.click("#children .link")
+    report.wait("document.querySelector('#node-title').innerText.startsWith('g1-')")
+    assert report.run("document.querySelector('#children')") is None
+    report.click("#node .crumbs .link")
+    report.wait("document.querySelector('#node-title').innerText === 'Whole corpus'")
+    report.type("#node-search", "g0-2 › g1-1")
+    report.wait("document.querySelector('#node-title').innerText === 'g1-1'")
+
+
+def test_differences_from_the_parent_are_right(page: Callable[..., Page], files: Callable[..., Any]) -> None:
+    nodes = files().nodes
+    report = page().open(hash="#node-3")
+    moved = nodes.proportions[3] - nodes.proportions[0]
+    first = report.text("#node .moves li")
+    assert first.startswith(f"{moved.argmax()} ")
+    assert f"{nodes.proportions[3][moved.argmax()]:.0%} here" in first
+
+
+def test_two_nodes_are_compared(page: Callable[..., Page], files: Callable[..., Any]) -> None:
+    nodes = files().nodes
+    report = page().open()
+    report.type("#compare-a", "g0-0")
+    report.type("#compare-b", "g0-1 › g1-2")
+    a, b = nodes.paths.index(("g0-0",)), nodes.paths.index(("g0-1", "g1-2"))
+    gaps = nodes.proportions[a] - nodes.proportions[b]
+    report.click("#compare-result summary")
+    row = report.text("#compare-table tbody tr")
+    assert row.startswith(f"{abs(gaps).argmax()} ")
+    before = report.text("#compare-result p")
+    report.click("#compare-swap")
+    assert report.run("document.querySelector('#compare-a').value") == "g0-1 › g1-2"
+    assert report.text("#compare-result p") == before
+    report.type("#compare-b", "g0-1 › g1-2")
+    assert "Distance 0.00" in report.text("#compare-result p")
+
+
+def test_hostile_names_are_shown_and_do_nothing(page: Callable[..., Page]) -> None:
+    words = HOSTILE + tuple(f"w{number}" for number in range(80 - len(HOSTILE)))
+    paths = ((), *((name,) for name in HOSTILE), *((HOSTILE[0], name) for name in HOSTILE))
+    summary = {"rank_reason": HOSTILE[0], "corpus": HOSTILE[1], "versions": {HOSTILE[0]: HOSTILE[1]},
+               "passes": [{"name": HOSTILE[0], "seconds": 1, "documents": 2}], "spectrum": [1.0, 0.5]}
+    changes = {"matched": [{"topic": 0, "previous": HOSTILE[0], "similarity": 0.4}], "drift": {HOSTILE[0]: 1.0},
+               "new": [], "vanished": [HOSTILE[0]]}
+    report = page(k=4, d=80, words=words, paths=paths, summary=summary, changes=changes).open(width=380)
+    report.run("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
+    for topic in range(4):
+        report.click(f"#topic-list button[data-topic='{topic}']")
+    for text in HOSTILE:
+        report.type("#word-search", text)
+        report.type("#compare-a", text)
+    report.type("#word-search", HOSTILE[0])
+    assert HOSTILE[0] in report.text("#word-result")
+    for node in range(len(paths)):
+        report.run(f"(location.hash = 'node-{node}')")
+    report.wait("document.querySelector('#node-title').innerText.length > 0")
+    time.sleep(0.3)
+    assert report.run("window.hacked === undefined && document.querySelectorAll('img').length === 0")
+    assert report.too_wide() <= 0
+
+
+def test_the_policy_stops_what_escaping_would_miss(page: Callable[..., Page]) -> None:
+    report = page().open()
+    report.window.execute_script("""
+        document.body.insertAdjacentHTML('beforeend', '<img src="https://127.0.0.1:9/x" onerror="window.hacked=1">');
+        document.body.appendChild(document.createElement('script')).textContent = 'window.hacked = 1';
+    """)
+    time.sleep(0.3)
+    assert report.run("window.hacked === undefined")
+    assert len([text for text in report.complaints() if "Content Security Policy" in text]) >= 2
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [380, 1280])
+def test_it_fits_the_screen_light_and_dark(page: Callable[..., Page], width: int, dark: bool) -> None:
+    moved = {"previous": 1, "similarity": 0.9, "weight_before": 0.1, "weight_after": 0.08}
+    changes = {"matched": [{"topic": t, **moved} for t in range(9)], "new": [3], "vanished": [], "drift": {"mean": 0.1}}
+    report = page(changes=changes).open(width=width, dark=dark)
+    assert report.too_wide() <= 0
+    report.run("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
+    report.wait("document.querySelector('#spectrum svg')")
+    assert report.too_wide() <= 0
+    assert contrast(report) > 4.5
+
+
+def contrast(report: Page) -> float:
+    """Smallest contrast (WCAG) between text and the background of cards, over the page's text colours."""
+    colours = report.window.execute_script("""
+        const probe = document.body.appendChild(document.createElement('i'));
+        const all = ['card', 'page', 'ink', 'quiet', 'accent', 'b'].map((name) => {
+            probe.style.color = `var(--${name})`;
+            return getComputedStyle(probe).color.match(/[0-9.]+/g).map(Number);
+        });
+        probe.remove();
+        return all;
+    """)
+
+    def luminance(colour: list[float]) -> float:
+        parts = [c / 255 / 12.92 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in colour[:3]]
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+    grounds, inks = [luminance(c) for c in colours[:2]], [luminance(c) for c in colours[2:]]
+    return min((max(g, i) + 0.05) / (min(g, i) + 0.05) for g in grounds for i in inks)
+
+
+def test_the_keyboard_reaches_everything(page: Callable[..., Page]) -> None:
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    report = page().open()
+
+    def press(*keys: str) -> None:
+        ActionChains(report.window).send_keys(*keys).perform()
+
+    press(Keys.TAB)
+    assert report.run("document.activeElement.className") == "skip"
+    outline = report.run("getComputedStyle(document.activeElement).outlineStyle")
+    assert outline == "solid"
+    report.run("document.querySelector('#topic-order').focus()")
+    press(Keys.TAB)
+    assert report.run("document.activeElement.dataset.topic") == report.run(
+        "document.querySelector('#topic-list [aria-current=true]').dataset.topic")
+    press(Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ENTER)
+    third = report.run("document.querySelectorAll('#topic-list button')[2].dataset.topic")
+    report.wait("document.querySelector('#topic-detail .eyebrow').textContent === arguments[0]", f"Topic {third}")
+    unnamed = report.window.execute_script("""
+        const named = (e) => e.textContent.trim() || e.getAttribute('aria-label') || e.labels?.length;
+        const all = [...document.querySelectorAll('button, input, select, summary, [role=img], [role=region]')];
+        return all.filter((e) => !named(e)).map((e) => e.outerHTML.slice(0, 80));
+    """)
+    assert unnamed == []
+    for selector in ("main", "nav[aria-label]", "header", "footer", "#announce[aria-live=polite]", "html[lang]"):
+        assert report.run("document.querySelector(arguments[0]) !== null", selector)
+
+
+@pytest.mark.parametrize(("settings", "words"), [
+    ({"k": 1, "d": 30, "widths": ()}, ["The only topic", "no groups"]),
+    ({"k": 2, "widths": (1,)}, ["All 2 topics", "1 group inside"]),
+    ({"k": 300, "d": 2000, "widths": (3,)}, ["All 300 topics"]),
+    ({"k": 5, "evaluated": False, "summary": {}}, ["not evaluated", "All 5 topics"]),
+])
+def test_unusual_models(page: Callable[..., Page], settings: dict[str, Any], words: list[str]) -> None:
+    for width in (380, 1280):
+        report = page(**settings).open(width=width)
+        text = report.run("document.body.innerText")
+        assert all(part in text for part in words)
+        assert not any(wrong in text for wrong in ("NaN", "undefined", "Infinity", "[object"))
+        assert report.too_wide() <= 0
+
+
+def test_five_thousand_nodes(page: Callable[..., Page]) -> None:
+    report = page(k=50, d=500, widths=(10, 499)).open()
+    report.click("#children .link")
+    report.wait("document.querySelector('#node-title').innerText.startsWith('g0-')")
+    assert report.run("document.querySelectorAll('#children tbody tr').length") == 25
+    report.click("#more-children")
+    assert report.run("document.querySelectorAll('#children tbody tr').length") == 125
+    report.type("#node-search", "g0-7 › g1-498")
+    report.wait("document.querySelector('#node-title').innerText === 'g1-498'")
+    assert report.run("document.querySelectorAll('*').length") < 6000
+
+
+def test_it_loads_in_under_a_second(page: Callable[..., Page]) -> None:
+    report = page(k=100, d=10_000, widths=(20, 24))
+    report.open()
+    times = []
+    for _ in range(5):                                    # the best of five: other work shares this machine
+        report.open()
+        times.append(int(report.run("document.documentElement.dataset.ready")))
+    assert min(times) < 1000, times
+
+
+def test_it_prints_with_everything_unfolded(page: Callable[..., Page]) -> None:
+    report = page().open()
+    report.run("window.dispatchEvent(new Event('beforeprint'))")
+    assert report.run("document.querySelector('#hood-fold').open && document.querySelector('#spectrum svg') !== null")
+    printed = report.window.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
+    assert base64.b64decode(printed["data"]).startswith(b"%PDF")
+    report.run("window.dispatchEvent(new Event('afterprint'))")
+    assert not report.run("document.querySelector('#hood-fold').open")
+
+
+def test_an_update_shows_what_moved(page: Callable[..., Page]) -> None:
+    matched = [
+        {"topic": t, "previous": 11 - t, "similarity": 0.5 + t / 30, "weight_before": 0.05, "weight_after": 0.06}
+        for t in range(11)
+    ]
+    changes = {"matched": matched, "new": [11], "vanished": [0], "drift": {"mean_distance": 0.25}}
+    report = page(k=12, changes=changes).open()
+    text = report.text("#changes")
+    assert "2 of 11 topics kept at least 80% of their words" in text
+    assert "New topics: 11" in text
+    assert "mean distance" in text
+    assert report.run("document.querySelectorAll('#change-table tbody tr').length") == 11
+    assert "+1.0" in report.text("#change-table tbody tr")
