@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from spectral_spark.corpus.counting import count_words
 from spectral_spark.corpus.fingerprint import Contents, contents
-from spectral_spark.corpus.readers.source import Source, read_source
+from spectral_spark.corpus.readers.source import Source, read_source, readable_input
 from spectral_spark.corpus.screening import Screened, screen
 from spectral_spark.corpus.settings import IngestSettings, Progress
 from spectral_spark.corpus.split import Split, split_documents
@@ -90,7 +90,8 @@ class _Stage:
 def _count(spark: SparkSession, source: Source, settings: IngestSettings, work: Workplace) -> Screened:
     tokeniser = Tokeniser(load_stop_words(settings.stop_words), settings.min_word_length)
     counted = count_words(source, tokeniser, settings.duplicates_dropped)
-    counted.write.parquet(work.part("counted"))
+    with readable_input(settings.input):
+        counted.write.parquet(work.part("counted"))
     return screen(spark.read.parquet(work.readable("counted")), settings, work)
 
 

@@ -1,15 +1,19 @@
 """What a reader hands to the pipeline."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from spectral_spark.corpus.settings import IngestSettings, Progress
 from spectral_spark.corpus.workplace import Workplace
+from spectral_spark.errors import InputError
 
 # One row per document that was read, usable or not. Either text, or words with their counts. The two keys, when a
 # reader gives them, decide what is a duplicate: the whole as it came, and the part that is kept.
@@ -50,10 +54,26 @@ def documents(**columns: Any) -> pa.RecordBatch:
     unknown = columns.keys() - DOCUMENT_SCHEMA.names
     if unknown:
         raise TypeError(f"no such document columns: {sorted(unknown)}")
-    arrays = [
-        pa.array(columns[name], kind) if name in columns else pa.nulls(n, kind) for name, kind in DOCUMENT_FIELDS
-    ]
+    arrays = [_column(columns.get(name), kind, n) for name, kind in DOCUMENT_FIELDS]
     return pa.RecordBatch.from_arrays(arrays, schema=DOCUMENT_SCHEMA)
+
+
+def _column(values: Any, kind: pa.DataType, n: int) -> pa.Array:
+    if values is None:
+        return pa.nulls(n, kind)
+    return values.cast(kind) if isinstance(values, pa.Array) else pa.array(values, kind)
+
+
+@contextmanager
+def readable_input(path: str) -> Iterator[None]:
+    """Turn a Spark failure while reading the input into one line that names the input and the cause."""
+    try:
+        yield
+    except PySparkException as error:
+        text = str(error)
+        causes = re.findall(r"^Caused by: (?:[\w$]+\.)*([^\n]{1,300})", text, re.MULTILINE)
+        reason = causes[-1] if causes else text.split("\n")[0][:300]
+        raise InputError(f"reading '{path}' failed: {reason}") from error
 
 
 def read_source(spark: SparkSession, settings: IngestSettings, work: Workplace, say: Progress) -> Source:
