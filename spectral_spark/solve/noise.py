@@ -8,9 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spectral_spark.tree.census import Census
-from spectral_spark.tree.weights import NodeWeights
-
 BINS = 256
 GRID = 400
 
@@ -28,14 +25,11 @@ class DocumentNoise:
     weights: np.ndarray
     documents: np.ndarray
 
-
-def document_noise(census: Census, weights: NodeWeights) -> DocumentNoise:
-    """The noise weights of a corpus, every document of a node taken as long as the node's mean."""
-    own = census.documents > 0
-    documents = census.documents[own].astype(float)
-    length = census.tokens[own] / documents
-    eta = weights.factor[own] * (length if weights.by_length else 1.0)
-    return DocumentNoise(eta / np.maximum(length - 1.0, 1.0), documents)
+    @classmethod
+    def from_sums(cls, sums: np.ndarray, total_weight: float) -> "DocumentNoise":
+        """From documents and Σ η/(m−1) per bin, shape (bins, 2), with weights η that sum to ``total_weight``."""
+        filled = sums[sums[:, 0] > 0]
+        return cls(filled[:, 1] / filled[:, 0] / total_weight, filled[:, 0])
 
 
 def word_variances(scale: np.ndarray, mean_words: np.ndarray) -> np.ndarray:

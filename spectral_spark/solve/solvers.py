@@ -1,5 +1,6 @@
 """The four solvers behind one call."""
 
+import inspect
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -24,6 +25,17 @@ def check_solver(solver: str) -> None:
         raise SettingsError(f"solver: {solver!r} is unknown; choose one of {', '.join(SOLVERS)}")
 
 
+def check_options(solver: str, options: Mapping[str, Any]) -> None:
+    """Refuse options the solver does not have, and counts and lengths below one."""
+    known = [name for name in inspect.signature(SOLVERS[solver]).parameters if name not in ("tensor", "seed")]
+    for name, value in options.items():
+        if name not in known:
+            raise SettingsError(f"solver {solver} has no option {name!r}; it has {', '.join(known)}")
+        lowest = 0 if name in ("tolerance", "polish", "orthogonal_iterations") else 1
+        if value is not None and not value >= lowest:
+            raise SettingsError(f"solver {solver}: {name} = {value!r} is too small; pass {lowest} or more")
+
+
 def solve_tensor(tensor: np.ndarray, solver: str = "polar", seed: int = 0, **options: Any) -> TensorDecomposition:
     """Decompose a whitened (k, k, k) tensor; ``options`` are those of the solver's own function.
 
@@ -38,5 +50,6 @@ def solve_tensor(tensor: np.ndarray, solver: str = "polar", seed: int = 0, **opt
     [3.0, 2.0]
     """
     check_solver(solver)
+    check_options(solver, options)
     with threadpool_limits(1):
         return SOLVERS[solver](tensor, seed=seed, **options)

@@ -60,7 +60,7 @@ def solve_topics(
     solver : "polar", "power", "als" or "sketch"; ``solver_options`` are passed on.
     rank_rule : "noise-floor", "gap" or "paper".
     scale : array of shape (d,), the word scaling of the basis; sharpens the noise floor.
-    document_noise : from ``noise.document_noise``; raises the floor when few heavy documents dominate.
+    document_noise : how much noise each document brings; raises the floor when few heavy documents dominate.
     groups : moments between the documents of one group: tensors are then taken per group and averaged, and only the
         documents' concentration counts (the last one given).
     max_k : the most topics "auto" may choose.

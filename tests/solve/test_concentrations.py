@@ -1,0 +1,90 @@
+"""Concentrations: given, calibrated, swept."""
+
+import logging
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from solve_examples import exact_example, matched_error
+
+from spectral_spark.errors import InputError, SettingsError
+from spectral_spark.moments.coefficients import hdp_coefficients
+from spectral_spark.moments.projected import ProjectedMoments
+from spectral_spark.solve import solve_topics, sweep_topics
+from spectral_spark.solve.concentrations import calibrated_concentration
+from spectral_spark.solve.corrected import CorrectedMoments, corrected_moments
+from spectral_spark.solve.reconstruct import rescale_contrast
+
+
+@pytest.mark.parametrize("g", [0.1, 1.0, 2.0, 10.0, 60.0])
+def test_calibration_finds_the_concentration_of_two_layers(g: float) -> None:
+    truth = exact_example(6, [[g]], [1.0], seed=1)
+    found = solve_topics(truth.moments, None, truth.lift, truth.mean_words, 6, "calibrated")
+    assert found.concentrations == pytest.approx((g,), rel=1e-5)
+    assert matched_error(found.topics, truth.topics) < 1e-5
+
+
+def test_deeper_trees_are_calibrated_up_to_contrast() -> None:
+    """Three layers and the 2-layer g of the same κ give the same moments, and topics on the same rays from the mean."""
+    truth = exact_example(6, [[8.0, 3.0]], [1.0], seed=2)
+    found = solve_topics(truth.moments, None, truth.lift, truth.mean_words, 6, "calibrated")
+    exact = hdp_coefficients([8.0, 3.0])
+    assert found.coefficients.kappa == pytest.approx(exact.kappa, rel=1e-6)
+    moved = rescale_contrast(found.topics, truth.mean_words, found.coefficients.c3, exact.c3)
+    assert matched_error(moved, truth.topics) < 5e-3
+
+
+def test_calibration_reports_its_bounds() -> None:
+    truth = exact_example(6, [[2.0]], [1.0], seed=1)
+
+    def correct(coefficients: object) -> CorrectedMoments:
+        return corrected_moments(truth.moments, coefficients)  # type: ignore[arg-type]
+
+    low = calibrated_concentration(correct, 6, lowest=5.0)
+    assert (low.concentration, low.at_bound) == (5.0, True)
+    assert low.mass < 1
+    high = calibrated_concentration(correct, 6, highest=0.5)
+    assert (high.concentration, high.at_bound) == (0.5, True)
+    assert high.mass > 1
+
+
+def test_sweep_returns_one_solution_per_candidate() -> None:
+    truth = exact_example(6, [[2.0]], [1.0], seed=1)
+    candidates = [0.3, 2.0, (4.0, 2.0), hdp_coefficients([9.0]), "calibrated"]
+    found = sweep_topics(truth.moments, None, truth.lift, truth.mean_words, 6, candidates)
+    assert [one.concentrations for one in found[:4]] == [(0.3,), (2.0,), (4.0, 2.0), None]
+    errors = [matched_error(one.topics, truth.topics) for one in (found[1], found[4])]
+    assert max(errors) < 1e-5
+    alone = solve_topics(truth.moments, None, truth.lift, truth.mean_words, 6, 0.3)
+    assert alone.topics.tobytes() == found[0].topics.tobytes()
+
+
+def test_sweep_leaves_out_what_cannot_be_solved(caplog: pytest.LogCaptureFixture) -> None:
+    truth = exact_example(6, [[2.0]], [1.0], seed=1)
+    first = truth.moments.first
+    short = replace(truth.moments, second=truth.moments.second - 0.01 * np.outer(first, first))
+    with caplog.at_level(logging.WARNING):
+        found = sweep_topics(short, None, truth.lift, truth.mean_words, 6, [1.0, 500.0])
+    assert [one.concentrations for one in found] == [(1.0,)]
+    assert "500.0 left out of the sweep" in caplog.text
+    with pytest.raises(InputError, match="only 5 of the 6"):
+        sweep_topics(short, None, truth.lift, truth.mean_words, 6, [500.0])
+    with pytest.raises(SettingsError, match="no candidate"):
+        sweep_topics(truth.moments, None, truth.lift, truth.mean_words, 6, [])
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0, [1.0, 0.0], [np.nan], [np.inf], []])
+def test_bad_concentrations_are_refused(bad: object) -> None:
+    truth = exact_example(3, [[2.0]], [1.0], seed=1)
+    with pytest.raises(SettingsError, match="oncentration"):
+        solve_topics(truth.moments, None, truth.lift, truth.mean_words, 3, bad)  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match="'best' is unknown"):
+        solve_topics(truth.moments, None, truth.lift, truth.mean_words, 3, "best")
+
+
+def test_moments_are_not_changed_by_solving() -> None:
+    truth = exact_example(5, [[2.0]], [1.0], seed=1)
+    before = ProjectedMoments(*(array.copy() for array in vars(truth.moments).values()))
+    sweep_topics(truth.moments, None, truth.lift, truth.mean_words, 5, [0.5, "calibrated"])
+    for name, array in vars(before).items():
+        np.testing.assert_array_equal(array, getattr(truth.moments, name))

@@ -1,0 +1,110 @@
+"""The number of topics: three rules, each with its spectrum and its reason."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from solve_examples import dense_counts, dense_moments, scaled_basis
+
+from spectral_spark.corpus.simulate import random_topics, simulate_hdp
+from spectral_spark.errors import InputError, SettingsError
+from spectral_spark.moments.coefficients import hdp_coefficients
+from spectral_spark.moments.projected import ProjectedMoments
+from spectral_spark.solve import solve_topics
+from spectral_spark.solve.corrected import second_corrected
+from spectral_spark.solve.noise import DocumentNoise
+from spectral_spark.solve.rank import RankChoice, RankEvidence, choose_rank
+
+C = hdp_coefficients([1.0])
+
+
+@cache
+def evidence(k: int, documents: int, seed: int, split: float = 0.5) -> RankEvidence:
+    corpus = simulate_hdp(random_topics(300, k, seed), documents, [1.0], lengths=60, seed=seed)
+    counts = dense_counts(corpus)
+    projection, lift, scale, mean = scaled_basis(counts, 2 * k + 6)
+    one = np.random.default_rng(seed).random(documents) < split
+    halves = tuple(dense_moments(counts[part], projection, np.ones(part.sum())) for part in (one, ~one))
+    moments = dense_moments(counts, projection, np.ones(documents))
+    noise = DocumentNoise(np.array([1.0 / documents / 59]), np.array([float(documents)]))
+    return RankEvidence(moments, halves, second_corrected(moments, C), C, lift, mean, scale, noise)
+
+
+@pytest.mark.parametrize("k", [5, 12, 20])
+def test_noise_floor_and_gap_find_the_number_of_topics(k: int) -> None:
+    seen = evidence(k, 6000, k, 0.5)
+    for rule in ("noise-floor", "gap"):
+        choice = choose_rank(rule, seen)
+        assert choice.k == k
+        assert choice.rule == rule
+        assert len(choice.spectrum) == 2 * k + 6
+        assert str(k) in choice.reason
+    floor = choose_rank("noise-floor", seen).noise_floor
+    assert floor is not None
+    assert (choose_rank("noise-floor", seen).spectrum > floor).sum() == k
+
+
+def test_unequal_halves_measure_the_same_noise() -> None:
+    even, uneven = (choose_rank("noise-floor", evidence(12, 6000, 12, split)) for split in (0.5, 0.15))
+    assert even.k == uneven.k == 12
+    assert even.noise_floor == pytest.approx(uneven.noise_floor, rel=0.2)
+
+
+def test_few_documents_show_fewer_topics_not_noise() -> None:
+    choice = choose_rank("noise-floor", evidence(20, 500, 20))
+    assert 1 <= choice.k <= 20
+
+
+def test_heavy_documents_raise_the_floor() -> None:
+    seen = evidence(5, 2000, 1)
+    heavy = DocumentNoise(np.array([1e-5, 0.01]), np.array([1900.0, 100.0]))
+    raised = RankEvidence(*[getattr(seen, name) for name in list(seen.__dataclass_fields__)[:-1]], heavy)
+    low, high = choose_rank("noise-floor", seen).noise_floor, choose_rank("noise-floor", raised).noise_floor
+    assert low is not None
+    assert high is not None
+    assert high > 2 * low
+
+
+def test_the_papers_rule_is_offered_under_its_name() -> None:
+    choice = choose_rank("paper", evidence(12, 6000, 12, 0.5))
+    assert choice.rule == "paper"
+    assert 1 <= choice.k <= 12
+
+
+def test_nothing_above_the_noise_is_one_topic() -> None:
+    seen = evidence(5, 2000, 1)
+    loud = tuple(
+        ProjectedMoments(half.first, half.second + sign * 100 * symmetric_noise(len(half.second)), half.third)
+        for sign, half in zip((1, -1), seen.halves or (), strict=True)
+    )
+    choice = choose_rank("noise-floor", RankEvidence(
+        seen.moments, (loud[0], loud[1]), seen.second, C, seen.lift, seen.mean_words, seen.scale
+    ))
+    assert choice.k == 1
+    assert "no eigenvalue exceeds the noise floor" in choice.reason
+
+
+def symmetric_noise(size: int) -> np.ndarray:
+    noise = np.random.default_rng(0).standard_normal((size, size))
+    return noise + noise.T
+
+
+def test_auto_uses_the_rule_and_given_k_still_reports_the_spectrum() -> None:
+    seen = evidence(5, 3000, 2)
+    auto = solve_topics(seen.moments, seen.halves, seen.lift, seen.mean_words, scale=seen.scale)
+    assert auto.k == auto.rank.k == 5
+    limited = solve_topics(seen.moments, seen.halves, seen.lift, seen.mean_words, max_k=3)
+    assert limited.k == 3
+    assert limited.rank.reason.endswith("limited to 3")
+    given = solve_topics(seen.moments, None, seen.lift, seen.mean_words, 4)
+    assert isinstance(given.rank, RankChoice)
+    assert given.rank.rule == "given"
+    np.testing.assert_array_equal(given.rank.spectrum, auto.rank.spectrum)
+
+
+def test_bad_requests_say_what_to_do() -> None:
+    seen = evidence(5, 300, 2)
+    with pytest.raises(SettingsError, match="'elbow' is unknown; choose one of noise-floor, gap, paper"):
+        choose_rank("elbow", seen)
+    with pytest.raises(InputError, match="pass halves or use the rule 'gap'"):
+        solve_topics(seen.moments, None, seen.lift, seen.mean_words)
