@@ -1,0 +1,84 @@
+"""Pack real vectors: blocks of rows as one binary value each, in logical shards."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import functions as F
+
+from spectral_spark.engine.blocks import cut_blocks
+from spectral_spark.engine.packed import PackedCorpus, keep, parallelism_of, shard_count, task_count
+from spectral_spark.engine.rows import RowFrame, dense_matrix
+from spectral_spark.ibp.batch import DenseBatch
+
+BLOCK_VALUES = 1 << 18
+FEWEST_ROWS, MOST_ROWS = 32, 2048
+_DATA = ("values", "keys")
+_SCHEMA = "shard int, block int, documents int, values binary, keys binary"
+_ARROW_SCHEMA = pa.schema([
+    ("shard", pa.int32()), ("block", pa.int32()), ("documents", pa.int32()), ("values", pa.binary()),
+    ("keys", pa.binary()),
+])
+
+
+def pack_rows(source: RowFrame, *, shards: int | None = None, state_bytes: int = 0) -> PackedCorpus:
+    """The working copy of the vectors (still lazy; its first use fills it)."""
+    count = shards or shard_count(source.rows, state_bytes)
+    tasks = task_count(count, parallelism_of(source.frame))
+    shift = (count // tasks).bit_length() - 1
+    placed = (
+        source.frame.withColumn("shard", F.pmod("key", F.lit(count)).cast("int"))
+        .repartitionById(tasks, F.shiftright("shard", shift))
+        .sortWithinPartitions("shard", "key", "tie")
+        .select("shard", "key", "indices", "values")
+    )
+    packer = _Packer(source.width, source.single, block_rows(source.width))
+    decoder = DenseDecoder(source.width, source.single)
+    return PackedCorpus(keep(placed.mapInArrow(packer, _SCHEMA)), _DATA, decoder, count, source.rows)
+
+
+def block_rows(width: int) -> int:
+    """Rows of a block: about 2 MB of doubles, enough rows for a matrix product and few enough for a cache."""
+    return int(np.clip(BLOCK_VALUES // width, FEWEST_ROWS, MOST_ROWS))
+
+
+@dataclass(frozen=True)
+class DenseDecoder:
+    """A packed row → DenseBatch, without copying the values."""
+
+    width: int
+    single: bool
+
+    def __call__(self, batch: pa.RecordBatch, row: int) -> DenseBatch:
+        values, keys = (batch.column(name)[row].as_buffer() for name in _DATA)
+        numbers = np.frombuffer(values, np.float32 if self.single else np.float64)
+        return DenseBatch(numbers.reshape(-1, self.width), np.frombuffer(keys, np.int64))
+
+
+@dataclass(frozen=True)
+class _Packer:
+    """The Arrow function: sorted rows in, packed blocks out; block borders depend on the shard alone."""
+
+    width: int
+    single: bool
+    rows: int
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        dtype = np.float32 if self.single else np.float64
+        for shard, block, table in cut_blocks(batches, self.rows):
+            rows = table.combine_chunks().to_batches()[0]
+            matrix = dense_matrix(rows.column("indices"), rows.column("values"), self.width, dtype)
+            keys = rows.column("key").to_numpy().astype(np.int64, copy=False)
+            yield pa.RecordBatch.from_arrays(
+                [pa.array([shard], pa.int32()), pa.array([block], pa.int32()), pa.array([len(matrix)], pa.int32()),
+                 _binary(matrix), _binary(keys)],
+                schema=_ARROW_SCHEMA,
+            )
+
+
+def _binary(array: np.ndarray) -> pa.Array:
+    """One binary value that shares the memory of an array."""
+    offsets = np.array([0, array.nbytes], np.int32)
+    data = pa.py_buffer(np.ascontiguousarray(array))
+    return pa.Array.from_buffers(pa.binary(), 1, [None, pa.py_buffer(offsets), data])

@@ -1,0 +1,132 @@
+"""Any DataFrame of real vectors → the few columns the engine works on, checked before a pass starts."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DataType, FloatType, NumericType
+
+from spectral_spark.errors import InputError
+
+
+@dataclass(frozen=True)
+class RowFrame:
+    """Vectors in working columns, and what one look at all of them told.
+
+    Attributes
+    ----------
+    frame : DataFrame of (key long, tie long, indices array<int>, values array); indices are null in dense rows.
+    rows : rows in the input.
+    width : length d of every vector.
+    single : the values are single precision, and so is the working copy.
+    fingerprint : of the content, whatever its order and partitioning.
+    """
+
+    frame: DataFrame
+    rows: int
+    width: int
+    single: bool
+    fingerprint: str
+
+
+def vector_columns(frame: DataFrame, features: str, *, missing_allowed: bool = False) -> tuple[Column, Column, Column]:
+    """Size, indices (null when dense) and values of a Vector column or a column of arrays of numbers.
+
+    Where missing values are allowed, nulls inside an array become NaN, so that a row's hash knows their places.
+    """
+    kind = _type_of(frame, features)
+    column = F.col(f"`{features}`")
+    if _is_vector(kind):
+        vector = F.unwrap_udt(column)
+        return F.coalesce(vector["size"], F.size(vector["values"])), vector["indices"], vector["values"]
+    assert isinstance(kind, ArrayType)
+    values = column if isinstance(kind.elementType, FloatType) else column.cast("array<double>")
+    if missing_allowed and kind.containsNull:
+        empty = F.lit(float("nan")).cast("float" if isinstance(kind.elementType, FloatType) else "double")
+        values = F.transform(values, lambda value: F.coalesce(value, empty))
+    return F.size(column), F.lit(None).cast("array<int>"), values
+
+
+def inspect_rows(
+    frame: DataFrame, features: str, id_column: str | None = None, *, missing_allowed: bool = False
+) -> RowFrame:
+    """One cheap look at all rows (on the JVM): how many, how long, and a fingerprint of the content."""
+    size, indices, values = vector_columns(frame, features, missing_allowed=missing_allowed)
+    base = frame.select(
+        size.alias("size"), indices.alias("indices"), values.alias("values"),
+        *([_id(frame, id_column).alias("id")] if id_column else []),
+    )
+    tie = F.xxhash64("indices", "values")
+    key = F.xxhash64("id") if id_column else tie
+    working = base.select(key.alias("key"), tie.alias("tie"), "size", "indices", "values")
+    row = working.agg(
+        F.count(F.lit(1)).alias("rows"), F.min("size").alias("least"), F.max("size").alias("most"),
+        F.count_if(F.col("values").isNull()).alias("empty"),
+        F.sum(F.xxhash64("key", "tie").cast("decimal(20,0)")).alias("content"),
+    ).first()
+    if row is None or row["rows"] == 0:
+        raise InputError("there are no rows: the DataFrame is empty")
+    if row["empty"]:
+        raise InputError(f"column '{features}': {row['empty']} of {row['rows']} rows have no vector; drop them first")
+    if row["least"] != row["most"]:
+        raise InputError(
+            f"column '{features}': vectors of different lengths ({row['least']} and {row['most']}); all rows need the "
+            "same columns"
+        )
+    if not row["most"]:
+        raise InputError(f"column '{features}': the vectors have no entries")
+    single = not _is_vector(_type_of(frame, features)) and _element(_type_of(frame, features)) is FloatType
+    fingerprint = f"{row['rows']}:{row['most']}:{int(row['content']) % (1 << 64):016x}"
+    return RowFrame(working.drop("size"), int(row["rows"]), int(row["most"]), single, fingerprint)
+
+
+def dense_matrix(indices: pa.Array, values: pa.Array, width: int, dtype: type) -> np.ndarray:
+    """Rows of Arrow lists as an array of shape (n, width); nulls and NaN are NaN.
+
+    Every list must be there; a row without indices is dense and must have ``width`` values.
+    """
+    lengths = pc.list_value_length(values).to_numpy(zero_copy_only=False)
+    flat = values.flatten()
+    if flat.null_count:
+        flat = pc.fill_null(flat, float("nan"))
+    numbers = flat.to_numpy(zero_copy_only=False).astype(dtype, copy=False)
+    if indices.null_count == len(indices):
+        if (lengths != width).any():
+            raise InputError(f"a row has {int(lengths[lengths != width][0])} values; the model has {width} columns")
+        return numbers.reshape(len(values), width)
+    dense_rows = indices.is_null().to_numpy(zero_copy_only=False)
+    matrix: np.ndarray = np.zeros((len(values), width), dtype)
+    owner = np.repeat(np.arange(len(values)), lengths)
+    of_dense = dense_rows[owner]
+    matrix[dense_rows] = numbers[of_dense].reshape(-1, width)
+    matrix[owner[~of_dense], indices.flatten().to_numpy()] = numbers[~of_dense]
+    return matrix
+
+
+def _type_of(frame: DataFrame, features: str) -> DataType:
+    if features not in frame.columns:
+        raise InputError(f"there is no column '{features}' (featuresCol); the columns are {', '.join(frame.columns)}")
+    kind = frame.schema[features].dataType
+    if _is_vector(kind) or (isinstance(kind, ArrayType) and isinstance(kind.elementType, NumericType)):
+        return kind
+    raise InputError(
+        f"column '{features}' is {kind.simpleString()}, neither a pyspark.ml Vector nor an array of numbers"
+    )
+
+
+def _element(kind: Any) -> type:
+    return type(kind.elementType)
+
+
+def _is_vector(kind: DataType) -> bool:
+    return "VectorUDT" in type(kind).__name__
+
+
+def _id(frame: DataFrame, name: str) -> Column:
+    if name not in frame.columns:
+        raise InputError(f"there is no column '{name}' (idCol); the columns are {', '.join(frame.columns)}")
+    return F.col(f"`{name}`").cast("string")

@@ -1,0 +1,111 @@
+"""Vectors of any form arrive in the kernels as they were, in the same batches whatever the partitioning."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from pyspark.ml.linalg import Vectors
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DoubleType, FloatType, StructField, StructType
+
+from spectral_spark.engine.pack_dense import block_rows, pack_rows
+from spectral_spark.engine.passes import run_pass
+from spectral_spark.engine.rows import inspect_rows
+from spectral_spark.errors import InputError
+from spectral_spark.ibp.batch import DenseBatch
+
+
+class Powers:
+    """Sums whose bits depend on the order of the rows, and the largest difference between a row and its key's row."""
+
+    def start(self, shared: Mapping[str, np.ndarray]) -> "Powers":
+        self.total, self.count = np.zeros(3), np.zeros(1)
+        return self
+
+    def add(self, batch: DenseBatch) -> None:
+        self.count += batch.n_rows
+        for row in batch.values:
+            self.total += np.nan_to_num(row[:3], nan=-7.0) ** 3 / 7.0
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {"total": self.total, "count": self.count}
+
+
+def summed(frame: Any, **options: Any) -> dict[str, np.ndarray]:
+    packed = pack_rows(inspect_rows(frame, "x", **options))
+    try:
+        return run_pass(packed, Powers(), {}, name="test")
+    finally:
+        packed.release()
+
+
+@pytest.fixture(scope="module")
+def values() -> np.ndarray:
+    return np.random.default_rng(0).standard_normal((700, 5)).round(2)
+
+
+def test_arrays_and_vectors_dense_or_sparse_hold_the_same_numbers(spark: Any, values: np.ndarray) -> None:
+    arrays = spark.createDataFrame([(row.tolist(),) for row in values], "x array<double>")
+    mixed = spark.createDataFrame([
+        (Vectors.dense(row) if i % 2 else Vectors.sparse(5, {j: float(v) for j, v in enumerate(row)}),)
+        for i, row in enumerate(values)
+    ], ["x"])
+    expected = (values[:, :3] ** 3 / 7).sum(axis=0)
+    for frame in (arrays, mixed, arrays.select(F.col("x").cast("array<float>").alias("x"))):
+        sums = summed(frame)
+        np.testing.assert_allclose(sums["total"], expected, rtol=1e-5)
+        assert sums["count"][0] == 700
+
+
+def test_partitioning_does_not_change_a_bit(spark: Any, values: np.ndarray) -> None:
+    frame = spark.createDataFrame([(row.tolist(),) for row in values], "x array<double>")
+    one = summed(frame.coalesce(1))
+    many = summed(frame.orderBy(F.rand(3)).repartition(7))
+    assert one["total"].tobytes() == many["total"].tobytes()
+
+
+def test_ids_make_the_order(spark: Any, values: np.ndarray) -> None:
+    frame = spark.createDataFrame([(i, row.tolist()) for i, row in enumerate(values)], "id int, x array<double>")
+    one, many = (summed(part, id_column="id") for part in (frame.coalesce(1), frame.repartition(5)))
+    assert one["total"].tobytes() == many["total"].tobytes()
+
+
+def test_nulls_and_nan_arrive_as_nan(spark: Any) -> None:
+    schema = StructType([StructField("x", ArrayType(DoubleType()))])
+    frame = spark.createDataFrame([([1.0, None, 2.0],), ([float("nan"), 1.0, 1.0],)], schema)
+    expected = np.array([[1, -7, 2], [-7, 1, 1]]) ** 3 / 7.0
+    for allowed in (False, True):
+        np.testing.assert_allclose(summed(frame, missing_allowed=allowed)["total"], expected.sum(axis=0))
+
+
+def test_single_precision_stays_single(spark: Any) -> None:
+    schema = StructType([StructField("x", ArrayType(FloatType()))])
+    source = inspect_rows(spark.createDataFrame([([1.5, 2.5, 3.5],)], schema), "x")
+    assert source.single
+    assert (source.rows, source.width) == (1, 3)
+
+
+def test_fingerprint_is_of_the_content(spark: Any, values: np.ndarray) -> None:
+    frame = spark.createDataFrame([(row.tolist(),) for row in values], "x array<double>")
+    assert inspect_rows(frame, "x").fingerprint == inspect_rows(frame.repartition(3), "x").fingerprint
+    assert inspect_rows(frame, "x").fingerprint != inspect_rows(frame.limit(699), "x").fingerprint
+
+
+@pytest.mark.parametrize(("rows", "schema", "message"), [
+    ([([1.0, 2.0],), ([1.0],)], "x array<double>", "different lengths"),
+    ([([1.0, 2.0],), (None,)], "x array<double>", "1 of 2 rows have no vector"),
+    ([("a",)], "x string", "neither a pyspark.ml Vector nor an array of numbers"),
+    ([([],)], "x array<double>", "no entries"),
+    ([([1.0],)], "y array<double>", "no column 'x'"),
+    ([], "x array<double>", "DataFrame is empty"),
+])
+def test_bad_columns_are_refused(spark: Any, rows: list, schema: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        inspect_rows(spark.createDataFrame(rows, schema), "x")
+
+
+def test_blocks_hold_about_two_megabytes() -> None:
+    assert block_rows(100) == 2048
+    assert block_rows(1000) == 262
+    assert block_rows(100_000) == 32
