@@ -15,6 +15,7 @@ from spectral_spark.errors import FormatError
 from spectral_spark.storage import SavedDirectory, Staging, open_directory
 
 MODEL_KIND, MODEL_VERSION = "spectral-hdp-model", 1
+METADATA = "metadata/part-00000"  # where and as pyspark.ml pipelines look for it: one line of JSON
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +51,7 @@ class TopicModelFiles:
     vocabulary : the d words, or None when they are not known.
     nodes : the document tree.
     summary : the run report (``summary.json``).
-    metadata : parameters of the fit (``metadata/params.json``).
+    metadata : parameters of the fit (``metadata/``).
     evaluation, changes : ``evaluation.json`` / ``changes.json`` (how topics moved in an update), None when absent.
     """
 
@@ -86,7 +87,7 @@ def write_model_files(staging: Staging, files: TopicModelFiles) -> None:
         "proportions": _rows(nodes.proportions),
     }))
     staging.write_json("summary.json", files.summary)
-    staging.write_json("metadata/params.json", files.metadata)
+    staging.write_line(METADATA, files.metadata)
     if files.evaluation is not None:
         staging.write_json("evaluation.json", files.evaluation)
     if files.changes is not None:
@@ -118,7 +119,7 @@ def model_files_from(saved: SavedDirectory) -> TopicModelFiles:
     if nodes.proportions.shape[1] != topics.shape[1]:
         raise FormatError(f"'{saved.path}': nodes/ has {nodes.proportions.shape[1]} topics, topics/ {topics.shape[1]}")
     return TopicModelFiles(
-        topics, weights, vocabulary, nodes, saved.read_json("summary.json"), saved.read_json("metadata/params.json"),
+        topics, weights, vocabulary, nodes, saved.read_json("summary.json"), saved.read_json(METADATA),
         saved.read_json("evaluation.json") if saved.has("evaluation.json") else None,
         saved.read_json("changes.json") if saved.has("changes.json") else None,
     )

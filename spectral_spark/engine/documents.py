@@ -1,9 +1,12 @@
 """Any DataFrame of documents → the few columns the engine works on, checked before a pass starts."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, IntegralType, NumericType, StringType
 
@@ -94,6 +97,24 @@ def inspect_documents(
     return DocumentFrame(
         working.drop("size"), int(row["rows"]), int(size), f"{row['rows']}:{int(row['content']) % (1 << 64):016x}"
     )
+
+
+def document_columns(frame: DataFrame, columns: DocumentColumns) -> tuple[Column, Column, Column]:
+    """Word ids, counts and path of a checked DataFrame, as columns to be used in a select."""
+    terms, counts, _ = _counts(frame, columns)
+    return terms, counts, _path(frame, columns, None)
+
+
+def node_hashes(spark: SparkSession, paths: Sequence[Sequence[str]]) -> tuple[np.ndarray, np.ndarray]:
+    """Hashes of the nodes' paths as the JVM makes them, sorted, and the nodes they stand for."""
+    table = pa.table({
+        "node": pa.array(range(len(paths)), pa.int32()),
+        "path": pa.array([list(path) for path in paths], pa.list_(pa.string())),
+    })
+    hashed = spark.createDataFrame(table).select("node", F.xxhash64("path").alias("hash")).toArrow()
+    hashes, nodes = hashed["hash"].to_numpy(), hashed["node"].to_numpy()
+    order = np.argsort(hashes)
+    return hashes[order], nodes[order]
 
 
 def _counts(frame: DataFrame, columns: DocumentColumns) -> tuple[Column, Column, Column]:

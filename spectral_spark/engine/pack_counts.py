@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from pyspark.sql import functions as F
 
 from spectral_spark.engine.documents import DocumentFrame
+from spectral_spark.engine.lists import flat_lists
 from spectral_spark.engine.packed import PackedCorpus, keep, parallelism_of, shard_count, task_count
 from spectral_spark.moments.batch import CountBatch
 
@@ -176,8 +177,8 @@ def clean(table: pa.Table, settings: PackSettings) -> tuple[pa.Table, dict[str, 
 def _matrix(table: pa.Table, vocab_size: int) -> tuple[np.ndarray, np.ndarray, sp.csr_matrix]:
     """(counts are whole and not negative, has an unknown word, counts); rows that are not good are empty."""
     n = table.num_rows
-    terms, term_starts = _lists(table["terms"], np.int64)
-    values, value_starts = _lists(table["counts"], np.float64)
+    terms, term_starts = flat_lists(table["terms"], np.int64)
+    values, value_starts = flat_lists(table["counts"], np.float64)
     term_lengths, value_lengths = np.diff(term_starts), np.diff(value_starts)
     good = term_lengths == value_lengths
     if not good.all():
@@ -196,16 +197,6 @@ def _matrix(table: pa.Table, vocab_size: int) -> tuple[np.ndarray, np.ndarray, s
     )
     counts.sum_duplicates()
     return good, unknown, counts
-
-
-def _lists(column: pa.ChunkedArray, dtype: type) -> tuple[np.ndarray, np.ndarray]:
-    """A list column as flat values (nulls as NaN or −1) and starts; a null list is an empty one."""
-    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy().astype(np.int64)
-    flat = array.flatten()
-    if flat.null_count:
-        flat = pc.fill_null(flat, float("nan") if dtype is np.float64 else -1)
-    return flat.to_numpy(zero_copy_only=False).astype(dtype), np.concatenate(([0], np.cumsum(lengths)))
 
 
 def _tree_counts(table: pa.Table, lengths: np.ndarray) -> dict[str, list]:

@@ -1,0 +1,81 @@
+"""concentrations="auto": solve for several, and let a sample of the documents say which topics predict best.
+
+Calibration from the moments fails on real text, whose words are bursty. Each candidate's topics are therefore scored by
+document completion on a sample of the corpus: one short pass for all candidates.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spectral_spark.engine.census import CensusResult
+from spectral_spark.engine.pack_counts import BLOCK_DOCUMENTS
+from spectral_spark.engine.passes import run_pass
+from spectral_spark.evaluate.completion import CompletionKernel
+from spectral_spark.ml.collecting import Run
+from spectral_spark.solve.reconstruct import smoothed_topics
+from spectral_spark.solve.solution import TopicSolution
+
+SAMPLE_DOCUMENTS = 4096
+DOCUMENT_TOTALS = (0.3, 1.0, 3.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The best candidate and how all of them did.
+
+    Attributes
+    ----------
+    best : index of the candidate.
+    document_concentration : the total document prior it did best with.
+    losses : array of shape (candidates,), nats per hidden word on the sample.
+    """
+
+    best: int
+    document_concentration: float
+    losses: np.ndarray
+
+
+def choose_candidate(
+    corpus: CensusResult, solutions: Sequence[TopicSolution], priors: Sequence[np.ndarray], mean_words: np.ndarray,
+    run: Run, seed: int,
+) -> Choice:
+    """Score candidate solutions on a sample of the documents.
+
+    Parameters
+    ----------
+    priors : for each solution the proportions of every node, arrays of shape (nodes, k).
+    mean_words : array of shape (d,), the corpus mean.
+    """
+    unigram = np.maximum(mean_words, mean_words[mean_words > 0].min() / 2)
+    unigram = unigram / unigram.sum()
+    shared = {
+        "topics": np.stack([smoothed_topics(solution.topics, unigram) for solution in solutions]),
+        "node_prior": np.stack([_positive(prior) for prior in priors]),
+        "concentration": np.array(DOCUMENT_TOTALS),
+        "unigram": unigram,
+    }
+    blocks = corpus.documents / BLOCK_DOCUMENTS
+    rounds = max(1, int(blocks / max(corpus.packed.shards, SAMPLE_DOCUMENTS / BLOCK_DOCUMENTS)))
+
+    def compute() -> dict[str, np.ndarray]:
+        started = time.perf_counter()
+        sums = run_pass(
+            corpus.packed, CompletionKernel(seed, iterations=20), shared, name="choose concentrations", rounds=rounds,
+            progress=run.progress,
+        )
+        run.log.timed("choose concentrations", int(sums["documents"].sum()), started)
+        return {"loss": sums["loss"].sum(axis=2), "hidden": sums["hidden"].sum(keepdims=True)}
+
+    sums = run.checkpoints.remember("choose", compute)
+    losses = sums["loss"] / max(float(sums["hidden"][0]), 1.0)
+    best, total = np.unravel_index(int(losses.argmin()), losses.shape)
+    return Choice(int(best), DOCUMENT_TOTALS[int(total)], losses.min(axis=1))
+
+
+def _positive(prior: np.ndarray) -> np.ndarray:
+    """Proportions without zeros, so that a document may have any topic."""
+    floor = np.maximum(prior, 0.1 / prior.shape[1])
+    return floor / floor.sum(axis=1, keepdims=True)

@@ -1,0 +1,354 @@
+"""SpectralHDP and its model: what users import."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark import keyword_only
+from pyspark.ml import Estimator, Model
+from pyspark.ml.functions import array_to_vector
+from pyspark.ml.util import MLReadable, MLWritable
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spectral_spark.engine.documents import DocumentColumns, node_hashes
+from spectral_spark.engine.progress import Progress
+from spectral_spark.errors import InputError, SettingsError
+from spectral_spark.evaluate.run import scored_topics
+from spectral_spark.ml import persistence
+from spectral_spark.ml.fitting import FittedTopics, fit_topics, solve_again
+from spectral_spark.ml.inference import Proportions, add_proportions
+from spectral_spark.ml.params import AUTO, SpectralHDPParams
+from spectral_spark.ml.scoring import completion_loss
+from spectral_spark.ml.settings import FitSettings
+from spectral_spark.ml.summary import FitSummary
+from spectral_spark.model_files import (
+    METADATA,
+    MODEL_KIND,
+    MODEL_VERSION,
+    NodeTable,
+    TopicModelFiles,
+    model_files_from,
+    write_model_files,
+)
+from spectral_spark.moments.basis import Basis
+from spectral_spark.moments.state import MomentState
+from spectral_spark.storage import SavedDirectory, Staging
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ESTIMATOR_KIND, ESTIMATOR_VERSION = "spectral-hdp-estimator", 1
+
+
+class _Columns(SpectralHDPParams):
+    """What estimator and model share: the columns."""
+
+    def _document_columns(self, frame: DataFrame) -> DocumentColumns:
+        terms, path = self._value("termsCol"), self._value("pathCol")
+        if path not in frame.columns and not self.isSet("pathCol"):
+            path = None
+        features = None if terms else self._value("featuresCol")
+        return DocumentColumns(features, terms, self._value("countsCol"), path, self._value("idCol"))
+
+
+class SpectralHDP(Estimator, _Columns, MLReadable, MLWritable):
+    """Topics of a corpus with a document tree, by spectral inference for the Hierarchical Dirichlet Process.
+
+    A handful of passes: two for a small basis, one for the moments in it, then the driver solves; each refinement pass
+    is one more. The same input, settings and seed give the same model, bit for bit, however the data is partitioned.
+
+    Parameters
+    ----------
+    k : number of topics, or "auto" for the rank of the second moment above its noise.
+    featuresCol : Vector column of counts; or ``termsCol`` and ``countsCol``, arrays of word ids and counts.
+    pathCol : array<string> from the root's children down to the document's group. Absent column: no tree.
+    idCol : identifies a document; without it the document's content does.
+    vocabulary : the words by id, for ``describeTopics``; ``vocabSize`` where only their number is known.
+    solver : "polar", "power", "als" or "sketch".
+    weighting : "tokens", "ess" or "uniform".
+    layers : "all", or 2, 3, … to cut the tree.
+    concentrations : "auto", "calibrated", or one number per layer below the root.
+    rankRule, tensors, basisSize, countCap, wordScaling, rangePasses : of the spectral step, see ``explainParams()``.
+    refinePasses : passes of incremental EM from the spectral start, with priors from the tree.
+    checkpointDir : keeps finished passes until the fit is done; the same fit started again goes on from there.
+    seed : of everything random.
+
+    Examples
+    --------
+    >>> model = SpectralHDP(k=20, featuresCol="counts", pathCol="path").fit(df)     # doctest: +SKIP
+    >>> model.describeTopics(10).show()                                            # doctest: +SKIP
+    """
+
+    @keyword_only
+    def __init__(
+        self, *, k: int | str = AUTO, featuresCol: str = "features", termsCol: str | None = None,
+        countsCol: str | None = None, pathCol: str = "path", idCol: str | None = None,
+        topicDistributionCol: str = "topicDistribution", vocabulary: Sequence[str] | None = None,
+        vocabSize: int | None = None, solver: str = "polar", weighting: str = "tokens", layers: int | str = "all",
+        concentrations: Any = AUTO, rankRule: str = "noise-floor", tensors: str = "root",
+        basisSize: int | str = AUTO, countCap: float = 2.0, wordScaling: float = 0.25, rangePasses: int = 2,
+        refinePasses: int = 2, checkpointDir: str | None = None, seed: int = 0,
+    ) -> None:
+        super().__init__()
+        self._set_defaults()
+        self.progress = Progress()
+        self.basis: Basis | None = None
+        self.setParams(**self._input_kwargs)  # type: ignore[attr-defined]
+
+    def setParams(self, **values: Any) -> "SpectralHDP":
+        """Set parameters by name; None leaves one unset."""
+        for name, value in values.items():
+            if not self.hasParam(name):
+                raise SettingsError(f"there is no parameter '{name}'; explainParams() lists them")
+            if value is None:
+                self.clear(self.getParam(name))
+            else:
+                self._set_checked(name, value)
+        return self
+
+    def _set_checked(self, name: str, value: Any) -> None:
+        try:
+            self._set(**{name: value})
+        except TypeError as error:
+            raise SettingsError(str(error)) from None
+
+    def setProgress(self, progress: Progress) -> "SpectralHDP":
+        """Where to show progress, for example ``engine.progress.TerminalProgress()``. Not a parameter: not saved."""
+        self.progress = progress
+        return self
+
+    def setBasis(self, basis: Basis | None) -> "SpectralHDP":
+        """Collect moments in this basis instead of finding one, so that they add up with other fits in it."""
+        self.basis = basis
+        return self
+
+    def fitSettings(self) -> FitSettings:
+        """The parameters as plain values, checked."""
+        self._validate_params()
+        concentrations = self._value("concentrations")
+        return FitSettings(
+            k=self._value("k"), solver=self._value("solver"), weighting=self._value("weighting"),
+            layers=self._value("layers"),
+            concentrations=tuple(concentrations) if isinstance(concentrations, list) else concentrations,
+            rank_rule=self._value("rankRule"), tensors=self._value("tensors"), basis_size=self._value("basisSize"),
+            count_cap=self._value("countCap"), word_scaling=self._value("wordScaling"),
+            range_passes=self._value("rangePasses"), refine_passes=self._value("refinePasses"),
+            seed=self._value("seed"),
+        )
+
+    def copy(self, extra: dict | None = None) -> "SpectralHDP":
+        that: SpectralHDP = super().copy(extra)
+        that.progress, that.basis = self.progress, self.basis
+        return that
+
+    def _fit(self, dataset: DataFrame) -> "SpectralHDPModel":
+        words = self._value("vocabulary")
+        fitted = fit_topics(
+            dataset, self._document_columns(dataset), self.fitSettings(),
+            vocabulary=tuple(words) if words else None, vocab_size=self._value("vocabSize"), basis=self.basis,
+            progress=self.progress, checkpoint_dir=self._value("checkpointDir"),
+        )
+        return self._copyValues(SpectralHDPModel(fitted))
+
+    def write(self) -> persistence.DirectoryWriter:
+        def fill(staging: Staging) -> None:
+            staging.write_line(METADATA, persistence.params_metadata(self))
+
+        return persistence.DirectoryWriter(ESTIMATOR_KIND, ESTIMATOR_VERSION, fill)
+
+    @classmethod
+    def read(cls) -> persistence.DirectoryReader["SpectralHDP"]:
+        def build(saved: SavedDirectory) -> SpectralHDP:
+            estimator = cls()
+            persistence.restore_params(estimator, persistence.metadata_of(saved), saved.path)
+            return estimator
+
+        return persistence.DirectoryReader(ESTIMATOR_KIND, ESTIMATOR_VERSION, build)
+
+
+class SpectralHDPModel(Model, _Columns, MLReadable, MLWritable):
+    """Topics, the tree's proportions, and the moments they came from."""
+
+    def __init__(self, fitted: FittedTopics) -> None:
+        super().__init__()
+        self._set_defaults()
+        self._fitted = fitted
+
+    @property
+    def k(self) -> int:  # type: ignore[override]
+        """Number of topics."""
+        return int(self._fitted.topics.shape[1])
+
+    @property
+    def vocabSize(self) -> int:  # type: ignore[override]
+        """Number of words d."""
+        return int(self._fitted.topics.shape[0])
+
+    @property
+    def words(self) -> tuple[str, ...] | None:
+        """The vocabulary, None when it is not known."""
+        return self._fitted.vocabulary
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Share of the corpus of each topic, shape (k,)."""
+        return self._fitted.weights
+
+    @property
+    def summary(self) -> FitSummary:
+        """The run report."""
+        return self._fitted.summary
+
+    @property
+    def moments(self) -> MomentState:
+        """The additive summary of the corpus: add it to others', save it, solve it again with other settings."""
+        if self._fitted.moments is None:
+            raise InputError("this model was saved without its moments")
+        return self._fitted.moments
+
+    @property
+    def basis(self) -> Basis:
+        """The basis of the moments; give it to another fit with ``setBasis`` so that their moments add up."""
+        return self.moments.basis
+
+    @property
+    def documentConcentration(self) -> float:
+        """Total Dirichlet weight of a document's prior."""
+        return self._fitted.document_concentration
+
+    def topicsMatrix(self) -> np.ndarray:
+        """Topics of shape (d, k); columns are positive and sum to one."""
+        return self._fitted.topics
+
+    def describeTopics(self, maxTermsPerTopic: int = 10) -> DataFrame:
+        """The heaviest words of each topic: topic, weight, termIndices, terms (null if unknown), termWeights."""
+        count = min(maxTermsPerTopic, self.vocabSize)
+        top = np.argsort(-self._fitted.topics, axis=0, kind="stable")[:count].T
+        shares = np.take_along_axis(self._fitted.topics.T, top, axis=1)
+        words = self.words
+        named = [[words[i] for i in row] for row in top] if words is not None else [None] * self.k
+        table = pa.table({
+            "topic": pa.array(range(self.k), pa.int32()),
+            "weight": pa.array(self.weights, pa.float64()),
+            "termIndices": pa.array(top.tolist(), pa.list_(pa.int32())),
+            "terms": pa.array(named, pa.list_(pa.string())),
+            "termWeights": pa.array(shares.tolist(), pa.list_(pa.float64())),
+        })
+        return SparkSession.active().createDataFrame(table)
+
+    @property
+    def nodes(self) -> NodeTable:
+        """The document tree with its proportions, as arrays."""
+        return self._fitted.nodes
+
+    def nodeProportions(self) -> DataFrame:
+        """The document tree: path, level, documents, effectiveSampleSize, proportions."""
+        nodes = self._fitted.nodes
+        table = pa.table({
+            "path": pa.array([list(path) for path in nodes.paths], pa.list_(pa.string())),
+            "level": pa.array(nodes.levels, pa.int32()),
+            "documents": pa.array(nodes.documents, pa.int64()),
+            "effectiveSampleSize": pa.array(nodes.effective_sample_size, pa.float64()),
+            "proportions": pa.array(nodes.proportions.tolist(), pa.list_(pa.float64())),
+        })
+        return SparkSession.active().createDataFrame(table)
+
+    def _transform(self, dataset: DataFrame) -> DataFrame:
+        output = self._value("topicDistributionCol")
+        if output in dataset.columns:
+            raise InputError(f"column '{output}' exists; set topicDistributionCol to another name")
+        column = add_proportions(dataset, self._document_columns(dataset), output, self._proportions(dataset))
+        added = dataset.withColumn(output, column)
+        return added.withColumn(output, F.when(F.col(f"`{output}`").isNotNull(), array_to_vector(F.col(f"`{output}`"))))
+
+    def _proportions(self, dataset: DataFrame) -> Proportions:
+        if self._hashes is None:
+            self._hashes = node_hashes(dataset.sparkSession, self._fitted.nodes.paths)
+        return Proportions(
+            self._fitted.topics, self._fitted.nodes.proportions, *self._hashes, self._fitted.document_concentration
+        )
+
+    _hashes: tuple[np.ndarray, np.ndarray] | None = None
+
+    def logPerplexity(self, dataset: DataFrame) -> float:
+        """Document completion in nats per word: proportions from half of a document's words, loss on the others."""
+        columns = self._document_columns(dataset)
+        return completion_loss(dataset, columns, scored_topics(self), seed=self._value("seed"))
+
+    def solveAgain(self, **settings: Any) -> "SpectralHDPModel":
+        """A model from the same moments with another ``k``, ``solver``, ``concentrations``, ``rankRule`` or ``seed``.
+
+        Takes seconds and no pass over the data; the topics are spectral ones, without refinement.
+        """
+        before = FitSettings.from_dict(self.summary.settings)
+        estimator = SpectralHDP(
+            k=before.k, solver=before.solver, concentrations=before.concentrations, rankRule=before.rank_rule,
+            tensors=before.tensors, seed=before.seed,
+        ).setParams(**settings)
+        asked = estimator.fitSettings()
+        changed = replace(
+            before, k=asked.k, solver=asked.solver, concentrations=asked.concentrations, rank_rule=asked.rank_rule,
+            tensors=asked.tensors, seed=asked.seed, refine_passes=0,
+        )
+        model: SpectralHDPModel = self._copyValues(SpectralHDPModel(solve_again(self._fitted, changed)))
+        return model
+
+    def copy(self, extra: dict | None = None) -> "SpectralHDPModel":
+        that: SpectralHDPModel = super().copy(extra)
+        return that
+
+    @cached_property
+    def files(self) -> TopicModelFiles:
+        """Everything but the moments, as it is saved; what reports are made of."""
+        fitted = self._fitted
+        return TopicModelFiles(
+            fitted.topics, fitted.weights, fitted.vocabulary, fitted.nodes, fitted.summary.toDict(),
+            persistence.params_metadata(self), changes=fitted.changes,
+        )
+
+    def plotSpectrum(self) -> "Figure":
+        """The spectrum, the noise floor and the chosen k."""
+        from spectral_spark.report import figures
+
+        return figures.plot_spectrum(self.summary.toDict())
+
+    def plotTopics(self, topics: int = 12, words: int = 10) -> "Figure":
+        """The heaviest words of the heaviest topics."""
+        from spectral_spark.report import figures
+
+        return figures.plot_topics(self.files, topics=topics, words=words)
+
+    def plotTree(self) -> "Figure":
+        """Topic proportions of the tree's nodes."""
+        from spectral_spark.report import figures
+
+        return figures.plot_tree(self.files)
+
+    def toPyLDAvis(self) -> dict[str, Any]:
+        """What ``pyLDAvis.prepare`` takes, as keyword arguments."""
+        from spectral_spark.report import figures
+
+        return figures.to_pyldavis(self.files)
+
+    def write(self) -> persistence.DirectoryWriter:
+        def fill(staging: Staging) -> None:
+            write_model_files(staging, self.files)
+            if self._fitted.moments is not None:
+                self._fitted.moments.write_into(staging, "moments/")
+
+        return persistence.DirectoryWriter(MODEL_KIND, MODEL_VERSION, fill)
+
+    @classmethod
+    def read(cls) -> persistence.DirectoryReader["SpectralHDPModel"]:
+        def build(saved: SavedDirectory) -> SpectralHDPModel:
+            files = model_files_from(saved)
+            moments = MomentState.read_from(saved, "moments/") if saved.has("moments/state.json") else None
+            model = cls(FittedTopics.from_files(files, moments))
+            persistence.restore_params(model, files.metadata, saved.path)
+            return model
+
+        return persistence.DirectoryReader(MODEL_KIND, MODEL_VERSION, build)

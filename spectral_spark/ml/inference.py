@@ -1,0 +1,97 @@
+"""Topic proportions of documents in any DataFrame, as one vectorised Arrow function."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DoubleType
+from threadpoolctl import threadpool_limits
+
+from spectral_spark.engine.documents import DocumentColumns, document_columns
+from spectral_spark.engine.lists import flat_lists
+from spectral_spark.moments.batch import CountBatch
+from spectral_spark.refine.infer import infer
+
+
+class Proportions:
+    """Runs on an executor: word ids, counts and hashes of a path's prefixes → proportions.
+
+    Parameters
+    ----------
+    topics : array of shape (d, k), positive, columns sum to one.
+    node_prior : array of shape (nodes, k).
+    node_hashes, node_ids : sorted hashes of the nodes' paths, and the nodes they stand for.
+    concentration : of documents around their node.
+    """
+
+    def __init__(
+        self, topics: np.ndarray, node_prior: np.ndarray, node_hashes: np.ndarray, node_ids: np.ndarray,
+        concentration: float, iterations: int = 50,
+    ) -> None:
+        self.topics, self.node_prior = topics, node_prior
+        self.node_hashes, self.node_ids = node_hashes, node_ids
+        self.concentration, self.iterations = concentration, iterations
+
+    def __call__(self, terms: pa.Array, counts: pa.Array, prefixes: pa.Array) -> pa.Array:
+        term_values, starts = flat_lists(terms, np.int64)
+        count_values, count_starts = flat_lists(counts, np.float64)
+        nodes = self._nodes(prefixes)
+        n, k = len(terms), self.topics.shape[1]
+        good = np.diff(starts) == np.diff(count_starts)
+        if not good.all():
+            keep = np.repeat(good, np.diff(starts)), np.repeat(good, np.diff(count_starts))
+            term_values, count_values = term_values[keep[0]], count_values[keep[1]]
+            starts = np.concatenate(([0], np.cumsum(np.where(good, np.diff(starts), 0))))
+        owner = np.repeat(np.arange(n), np.diff(starts))
+        good[owner[~((count_values >= 0) & np.isfinite(count_values))]] = False
+        used = (count_values > 0) & (term_values >= 0) & (term_values < len(self.topics)) & good[owner]
+        starts = np.concatenate(([0], np.cumsum(np.bincount(owner[used], minlength=n))))
+        batch = CountBatch(
+            starts.astype(np.int32), term_values[used].astype(np.int32), count_values[used], nodes,
+            np.zeros(n, np.int64), len(self.topics),
+        )
+        with threadpool_limits(1):
+            theta = infer(batch, self.topics, self.node_prior, self.concentration, self.iterations)
+        offsets = np.arange(0, (n + 1) * k, k, dtype=np.int32)
+        return pa.ListArray.from_arrays(
+            offsets, pa.array(theta.ravel()), mask=pa.array(~good | terms.is_null().to_numpy(zero_copy_only=False))
+        )
+
+    def _nodes(self, prefixes: pa.Array) -> np.ndarray:
+        """The deepest known node on each document's path; the root where none is known."""
+        hashes, starts = flat_lists(prefixes, np.int64)
+        at = np.minimum(np.searchsorted(self.node_hashes, hashes), len(self.node_hashes) - 1)
+        known = np.flatnonzero(self.node_hashes[at] == hashes)
+        nodes = np.zeros(len(prefixes), np.int32)
+        owner = np.repeat(np.arange(len(prefixes)), np.diff(starts))
+        nodes[owner[known]] = self.node_ids[at[known]]      # prefixes come from short to long: the longest stays
+        return nodes
+
+
+def add_proportions(frame: DataFrame, columns: DocumentColumns, output: str, proportions: Proportions) -> Column:
+    """The column of proportions as array<double>; null where counts are missing, negative or not numbers."""
+    handle = _hold(frame, proportions)
+
+    def run(terms: pa.Array, counts: pa.Array, prefixes: pa.Array) -> pa.Array:
+        return handle()(terms, counts, prefixes)
+
+    function = F.arrow_udf(run, ArrayType(DoubleType()))  # type: ignore[call-overload]
+    terms, counts, path = document_columns(frame, columns)
+    empty = F.array().cast("array<string>")
+    prefixes = F.transform(
+        F.sequence(F.lit(0), F.size(F.coalesce(path, empty))),
+        lambda level: F.xxhash64(F.slice(F.coalesce(path, empty), F.lit(1), level)),
+    )
+    return function(terms, counts, prefixes).alias(output)
+
+
+def _hold(frame: DataFrame, proportions: Proportions) -> Callable[[], Proportions]:
+    """Through a broadcast where there is a Spark context, in the closure elsewhere."""
+    context = getattr(frame.sparkSession, "_sc", None)
+    if context is None:
+        return lambda: proportions
+    broadcast: Any = context.broadcast(proportions)
+    return lambda: broadcast.value

@@ -1,0 +1,80 @@
+"""Saving and loading of estimators and models: JSON, Parquet and .npy in one atomic directory, nothing unpickled.
+
+The parameters lie where ``pyspark.ml`` pipelines expect them (``metadata/``), so that a Pipeline or CrossValidator that
+contains ours can be saved and loaded. A loader accepts its own class only and imports nothing that a file names.
+"""
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+import pyspark
+from pyspark.ml.param import Params
+from pyspark.ml.util import MLReader, MLWriter
+
+from spectral_spark.errors import FormatError
+from spectral_spark.model_files import METADATA
+from spectral_spark.storage import SavedDirectory, Staging, new_directory, open_directory
+
+Instance = TypeVar("Instance")
+
+
+def class_name(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def params_metadata(instance: Params) -> dict[str, Any]:
+    """The parameters of an instance in the layout of ``pyspark.ml`` metadata."""
+    return {
+        "class": class_name(type(instance)),
+        "uid": instance.uid,
+        "sparkVersion": pyspark.__version__,
+        "paramMap": {param.name: value for param, value in instance._paramMap.items()},
+        "defaultParamMap": {param.name: value for param, value in instance._defaultParamMap.items()},
+    }
+
+
+def restore_params(instance: Params, metadata: dict[str, Any], path: str) -> None:
+    """Set the saved parameters; a file of another class, or with unknown parameters, is refused."""
+    wanted, found = class_name(type(instance)), metadata.get("class")
+    if found != wanted:
+        raise FormatError(f"'{path}' holds a {found}, not a {wanted}")
+    for section in ("defaultParamMap", "paramMap"):
+        for name, value in metadata.get(section, {}).items():
+            if not instance.hasParam(name):
+                raise FormatError(f"'{path}': parameter '{name}' is unknown to this version; upgrade spectral_spark")
+            param = instance.getParam(name)
+            if section == "paramMap":
+                instance._set(**{name: value})
+            else:
+                instance._setDefault(**{name: param.typeConverter(value)})
+    instance._resetUid(metadata["uid"])
+
+
+class DirectoryWriter(MLWriter):
+    """``write()`` of our classes: atomic, and ``overwrite()`` replaces only once the new directory is complete."""
+
+    def __init__(self, kind: str, version: int, fill: Callable[[Staging], None]) -> None:
+        super().__init__()
+        self._kind, self._version, self._fill = kind, version, fill
+
+    def save(self, path: str) -> None:
+        with new_directory(path, self._kind, self._version, overwrite=self.shouldOverwrite) as staging:
+            self._fill(staging)
+
+
+class DirectoryReader(MLReader, Generic[Instance]):
+    """``read()`` of our classes."""
+
+    def __init__(self, kind: str, version: int, build: Callable[[SavedDirectory], Instance]) -> None:
+        super().__init__()
+        self._kind, self._version, self._build = kind, version, build
+
+    def load(self, path: str) -> Instance:
+        return self._build(open_directory(path, self._kind, self._version))
+
+
+def metadata_of(saved: SavedDirectory) -> dict[str, Any]:
+    metadata = saved.read_json(METADATA)
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("uid"), str):
+        raise FormatError(f"'{saved.path}/{METADATA}' does not hold parameters; the directory is damaged")
+    return metadata

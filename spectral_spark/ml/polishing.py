@@ -1,0 +1,93 @@
+"""From spectral topics to refined ones: passes of incremental EM with priors from the document tree."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from spectral_spark.engine.census import CensusResult
+from spectral_spark.engine.passes import run_pass
+from spectral_spark.ml.collecting import Run
+from spectral_spark.ml.settings import FitSettings
+from spectral_spark.refine.kernel import RefineKernel
+from spectral_spark.refine.passes import refine_pass
+from spectral_spark.refine.settings import RefineSettings
+from spectral_spark.refine.state import RefineState
+
+
+@dataclass(frozen=True, eq=False)
+class Topics:
+    """Topics and what surrounds them, on their way to a model.
+
+    Attributes
+    ----------
+    topics : array of shape (d, k), positive, columns sum to one.
+    weights : array of shape (k,), sums to one.
+    node_proportions : array of shape (nodes, k), rows sum to one.
+    concentrations : of the layers below the root, the documents' last.
+    document_concentration : the documents' total prior.
+    report : what the refinement says about itself.
+    """
+
+    topics: np.ndarray
+    weights: np.ndarray
+    node_proportions: np.ndarray
+    concentrations: tuple[float, ...]
+    document_concentration: float
+    report: dict[str, Any] = field(default_factory=dict)
+
+
+def refine_topics(
+    start: Topics, corpus: CensusResult, settings: FitSettings, run: Run, *, options: RefineSettings | None = None
+) -> Topics:
+    """``settings.refine_passes`` passes over the corpus; zero give the start back."""
+    if settings.refine_passes == 0:
+        return start
+    options = options or RefineSettings()
+    tree = corpus.census.tree
+    state = RefineState.start(
+        start.topics, start.weights, tree.parent, tree.level, float(corpus.tokens),
+        node_proportions=_smoothed(start.node_proportions),
+    )
+    for number in range(settings.refine_passes):
+        name = f"refine {number + 1}"
+
+        def compute(state: RefineState = state, name: str = name) -> dict[str, np.ndarray]:
+            started = time.perf_counter()
+            after = refine_pass(state, _runner(corpus, run, name), options)
+            run.log.timed(name, corpus.documents, started)
+            return after.arrays()
+
+        state = RefineState.from_arrays(run.checkpoints.remember(name.replace(" ", "-"), compute))
+    return refined_topics(state, options, start.topics.shape[1])
+
+
+def refined_topics(state: RefineState, options: RefineSettings, k_before: int) -> Topics:
+    """What a refinement found."""
+    kept = {int(topic) for topic in state.topic_ids}
+    dropped = [topic for topic in range(k_before) if topic not in kept]
+    return Topics(
+        state.topics(options.smoothing), state.weights, state.hierarchy.proportions,
+        tuple(float(g) for g in state.hierarchy.concentrations), state.document_concentration,
+        {"passes": state.passes, "rounds": options.rounds, "dropped_topics": dropped},
+    )
+
+
+def _runner(corpus: CensusResult, run: Run, name: str) -> Any:
+    def run_round(
+        kernel: RefineKernel, shared: Mapping[str, np.ndarray], number: int, rounds: int
+    ) -> dict[str, np.ndarray]:
+        return run_pass(
+            corpus.packed, kernel, shared, name=f"{name}, round {number + 1} of {rounds}", round=number, rounds=rounds,
+            state_bytes=shared["statistics"].nbytes, progress=run.progress,
+        )
+
+    return run_round
+
+
+def _smoothed(proportions: np.ndarray) -> np.ndarray:
+    """No node starts without a topic."""
+    floor = proportions + 0.1 / proportions.shape[1]
+    return floor / floor.sum(axis=1, keepdims=True)
