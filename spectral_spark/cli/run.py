@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from spectral_spark.engine.progress import Progress
+
 
 class Run:
     """What a verb has at hand while it works."""
@@ -48,6 +50,13 @@ class Run:
                 fallbacks=self.request.spark,
                 log=self.log,
             )
+
+    @cached_property
+    def passes(self) -> "Progress":
+        """Where the engine tells how far a pass is."""
+        from spectral_spark.engine.progress import Progress, TerminalProgress
+
+        return Progress() if self.terminal.quiet else TerminalProgress()
 
     def step(self, words: Sequence[str]) -> None:
         """Run another verb inside this one, in the same Spark session."""

@@ -1,4 +1,4 @@
-"""The container files name things that exist: versions, paths, classes, verbs. The topology itself runs as processes."""
+"""The container files name things that exist: versions, paths, classes, verbs. The topology runs as processes."""
 
 import os
 import re

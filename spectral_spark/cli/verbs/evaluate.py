@@ -37,8 +37,7 @@ def run(run: "Run", settings: Namespace) -> None:
     from spectral_spark.evaluate.run import evaluate
 
     corpus = open_corpus(run.spark, settings.corpus)
-    with run.terminal.doing("evaluating"):
-        found = evaluate(run.spark, corpus, SpectralHDPModel.load(settings.model))
+    found = evaluate(run.spark, corpus, SpectralHDPModel.load(settings.model), progress=run.passes)
     text = json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     write_file(settings.output, text.encode(), overwrite=settings.overwrite)
     run.terminal.say(*ending(found, settings.output, run.seconds))

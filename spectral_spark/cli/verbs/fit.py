@@ -3,6 +3,8 @@
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from spectral_spark.cli.checks import corpus_manifest, output_is_free
 from spectral_spark.cli.flags import Flag, positive_numbers_or, whole_number, whole_number_or
 from spectral_spark.cli.terminal import duration, number, topic_lines
@@ -73,7 +75,7 @@ def run(run: "Run", settings: Namespace) -> None:
 
     corpus = open_corpus(run.spark, settings.corpus)
     hdp = estimator(corpus.vocabulary, **parameters(settings))
-    model = hdp.fit(corpus.documents("train"))
+    model = hdp.setProgress(run.passes).fit(corpus.documents("train"))
     save(model, settings.model, settings.overwrite)
     run.terminal.say(*ending(model, settings.model, run.seconds))
 
@@ -95,8 +97,11 @@ def ending(model: "SpectralHDPModel", output: str, seconds: float) -> list[str]:
 
 def first_words(model: "SpectralHDPModel", words: int = 8) -> list[tuple[int, float, list[str]]]:
     """Number, weight and first words of every topic, the heaviest first."""
-    rows = model.describeTopics(words).orderBy("weight", ascending=False).collect()
-    return [(row["topic"], row["weight"], list(row["terms"] or map(str, row["termIndices"]))) for row in rows]
+    topics, names = model.topicsMatrix(), model.words or [str(term) for term in range(model.vocabSize)]
+    return [
+        (int(topic), float(model.weights[topic]), [names[term] for term in np.argsort(-topics[:, topic])[:words]])
+        for topic in np.argsort(-model.weights)
+    ]
 
 
 VERB = Verb(

@@ -19,7 +19,8 @@ def plan(settings: Namespace) -> list[str]:
     summary = model_summary(settings.model)
     output_is_free(settings.output, settings.overwrite)
     return [
-        f"infer the shares of {summary['k']} topics in {number(_documents(manifest, settings))} documents of '{settings.corpus}'",
+        f"infer the shares of {summary['k']} topics in {number(_documents(manifest, settings))} documents "
+        f"of '{settings.corpus}'",
         f"write doc_id and topicDistribution as Parquet to '{settings.output}'",
         f"memory: each worker holds the topics, {summary['terms'] * summary['k'] * 8 / 2**20:,.1f} MiB",
     ]
