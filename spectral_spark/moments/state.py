@@ -249,7 +249,7 @@ class MomentState:
 
 def _joined(a: MomentState, b: MomentState, *, subtract: bool) -> MomentState:
     _check_compatible(a, b)
-    slots = tuple(sorted(set(a.slots) | set(b.slots), key=str))
+    slots = tuple(sorted(set(a.slots) | set(b.slots), key=lambda slot: (isinstance(slot, tuple), slot)))
     tree, mine, theirs = a.census.tree.union(b.census.tree)
     first = np.zeros((len(tree), a.basis.size))
     first[mine] += a.node_first
