@@ -18,7 +18,10 @@ from spectral_spark.solve.symmetric import (
     random_orthogonal,
 )
 
-SKETCH_TOLERANCE = 1e-6
+# A polished start needs to be in the right valley only.
+SKETCH_TOLERANCE, START_TOLERANCE = 1e-6, 1e-2
+# Columns that go through the transforms together: their tables should stay in the cache.
+BLOCK = 16
 MODES = ((0, 1, 2), (1, 0, 2), (2, 0, 1))
 
 
@@ -36,27 +39,33 @@ def sketch(
     Parameters
     ----------
     tensor : symmetric array of shape (k, k, k), read once per sketch.
-    sketch_length : buckets b; by default the power of two at or above k², which keeps the relative error of a
-        contraction, about k / √(b · n_sketches), the same for every k.
+    sketch_length : buckets b; by default the power of two at or above k², or k²/4 before a polish, which keeps the
+        relative error of a contraction, about k / √(b · n_sketches), the same for every k.
     n_sketches : independent sketches whose contractions are averaged (B).
     polish : finish with exact polar iterations. Without it the vectors are those of the sketched tensor, and their
         error falls with the sketch length.
     """
     tensor = checked_tensor(tensor)
     size, rng = len(tensor), np.random.default_rng(seed)
-    length = sketch_length or max(512, 1 << (size * size - 1).bit_length())
+    length = sketch_length or _default_length(size, polish)
     sketches = [CountSketch(tensor, length, rng) for _ in range(n_sketches)]
+    enough = START_TOLERANCE if polish else SKETCH_TOLERANCE
     vectors, step, converged = random_orthogonal(size, rng), 0, False
     while step < max_iterations and not converged:
         step += 1
         gradient = sum(one.contract(vectors) for one in sketches) / n_sketches
         moved = nearest_orthogonal(gradient * (gradient * vectors).sum(axis=0))
-        converged = largest_turn(moved, vectors) < SKETCH_TOLERANCE
+        converged = largest_turn(moved, vectors) < enough
         vectors = moved
     if polish:
         vectors, extra, converged, _ = climb(PairTensor(tensor), vectors, tolerance=tolerance)
         step += extra
     return finished(tensor, vectors, step, converged, "sketch")
+
+
+def _default_length(size: int, polish: bool) -> int:
+    wanted = size * size // 4 if polish else size * size
+    return max(512, 1 << max(wanted - 1, 0).bit_length())
 
 
 class CountSketch:
@@ -77,6 +86,10 @@ class CountSketch:
 
     def contract(self, vectors: np.ndarray) -> np.ndarray:
         """Estimates of T(I, x, x) for every column x of ``vectors`` (k, r), averaged over the open slot."""
+        blocks = range(0, vectors.shape[1], BLOCK)
+        return np.hstack([self._contract_block(vectors[:, start : start + BLOCK]) for start in blocks])
+
+    def _contract_block(self, vectors: np.ndarray) -> np.ndarray:
         spectra = [fft.rfft(self._sketched(vectors, mode), axis=1).conj() for mode in range(3)]
         total = np.zeros(vectors.shape)
         for mode, one, other in MODES:

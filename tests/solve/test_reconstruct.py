@@ -78,7 +78,7 @@ def test_contrast_moves_topics_along_rays_from_the_mean_and_back() -> None:
     sharper = rescale_contrast(topics, mean, 0.9, 0.1)
     assert (sharper >= 0).all()
     np.testing.assert_allclose(sharper.sum(axis=0), 1.0)
-    with pytest.raises(SettingsError, match="c3_wanted: 0.0 is not in"):
+    with pytest.raises(SettingsError, match=r"c3_wanted: 0.0 is not in"):
         rescale_contrast(topics, mean, 0.4, 0.0)
 
 

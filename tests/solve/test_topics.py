@@ -129,7 +129,7 @@ def test_bad_node_moments_are_refused(truth: Example) -> None:
     found = solve_topics(truth.moments, None, truth.lift, truth.mean_words, 4, 2.0)
     with pytest.raises(InputError, match=r"shape \(2, 5\) is not \(nodes, 8\)"):
         node_proportions(np.zeros((2, 5)), found)
-    with pytest.raises(InputError, match="node 1 .* is not finite; leave out nodes without documents"):
+    with pytest.raises(InputError, match=r"node 1 .* is not finite; leave out nodes without documents"):
         node_proportions(np.array([np.zeros(8), np.full(8, np.nan)]), found)
     proportions = node_proportions(np.zeros((2, 8)), found)
     np.testing.assert_allclose(proportions.sum(axis=1), 1.0)
