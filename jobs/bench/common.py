@@ -94,28 +94,39 @@ def run_child(
     Memory is the sum of proportional set sizes (shared pages counted once), sampled every ``interval`` seconds: a JVM
     and its Python workers count together with the process that started them.
     """
-    sink = log.open("w") if log else subprocess.DEVNULL
     start = time.perf_counter()
-    child = subprocess.Popen(command, env={**os.environ, **(environment or {})}, stdout=sink, stderr=subprocess.STDOUT)
-    peak, done = [0], threading.Event()
+    with open(log or os.devnull, "w") as sink:
+        child = subprocess.Popen(
+            command, env={**os.environ, **(environment or {})}, stdout=sink, stderr=subprocess.STDOUT
+        )
+        with MemoryWatch(child.pid, interval) as memory:
+            try:
+                code = child.wait(timeout)
+            except subprocess.TimeoutExpired:
+                child.kill()
+                code = child.wait() or -9
+    return Usage(time.perf_counter() - start, memory.peak_bytes, code)
 
-    def watch() -> None:
-        while not done.wait(interval):
-            peak[0] = max(peak[0], tree_memory(child.pid))
 
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        code = child.wait(timeout)
-    except subprocess.TimeoutExpired:
-        child.kill()
-        code = child.wait() or -9
-    seconds = time.perf_counter() - start
-    done.set()
-    watcher.join()
-    if log:
-        sink.close()  # type: ignore[union-attr]
-    return Usage(seconds, peak[0], code)
+class MemoryWatch:
+    """Peak memory of a process tree while a block runs; of this process by default."""
+
+    def __init__(self, root: int | None = None, interval: float = 0.2) -> None:
+        self.peak_bytes = 0
+        self._root, self._interval, self._done = root or os.getpid(), interval, threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def _watch(self) -> None:
+        while not self._done.wait(self._interval):
+            self.peak_bytes = max(self.peak_bytes, tree_memory(self._root))
+
+    def __enter__(self) -> "MemoryWatch":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
 
 
 def tree_memory(root: int) -> int:

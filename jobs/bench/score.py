@@ -1,13 +1,14 @@
 """One evaluator for everybody: topics in, loss and coherence out.
 
 The test documents are cut in two by their key. The document prior, a total on a fixed grid times proportions (the
-model's own, or uniform), is chosen on one part and applied to the other, both ways round: nobody's prior is chosen on
-the documents it is scored on, and every test document counts. ``flat`` uses one prior for all documents; ``tree`` one
-prior per tree node, from the model if it has them, otherwise made from the topics and the training documents by the
-same rule for all.
+model's own, or uniform), and the share of the unigram mixed into the topics are chosen on one part and applied to the
+other, both ways round: nothing is chosen on the documents it is scored on, and every test document counts. ``flat``
+uses one prior for all documents; ``tree`` one prior per tree node, from the model if it has them, otherwise made from
+the topics and the training documents by the same rule for all.
 """
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import bench_corpus
@@ -15,11 +16,12 @@ import numpy as np
 from bench_corpus import BenchCorpus
 
 from spectral_spark.evaluate.coherence import CooccurrenceKernel, cooccurrence_inputs, npmi, top_words, umass
-from spectral_spark.evaluate.completion import CompletionKernel, completion_inputs, unigram_of
+from spectral_spark.evaluate.completion import CompletionKernel, completion_inputs, smoothed, unigram_of
 from spectral_spark.evaluate.diversity import topic_diversity
 from spectral_spark.refine.infer import infer
 
-TOTALS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+TOTALS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+SHARES = (0.0, 0.01, 0.05)
 NODE_STRENGTH = 20.0
 
 
@@ -42,29 +44,30 @@ def _completion(
 ) -> dict[str, Any]:
     unigram = unigram_of(corpus.unigram_totals)
     folds = [np.flatnonzero((corpus.test.keys >> 7) & 1 == fold) for fold in (0, 1)]
+    choices = list(product(priors, SHARES))
     sums = []
     for rows in folds:
-        per_prior = []
-        for prior in priors.values():
-            accumulator = CompletionKernel(seed).start(completion_inputs(topics, prior, TOTALS, unigram))
+        tried = []
+        for prior, share in choices:
+            shared = completion_inputs(smoothed(topics, unigram, share), priors[prior], TOTALS, unigram)
+            accumulator = CompletionKernel(seed).start(shared)
             for batch in bench_corpus.batches(corpus.test, rows):
                 accumulator.add(batch)
             arrays = accumulator.arrays()
-            per_prior.append(arrays["loss"][0].sum(axis=1))
-        sums.append((np.array(per_prior), arrays["hidden"].sum(), arrays["unigram_loss"].sum()))
-    chosen = [np.unravel_index(sums[1 - fold][0].argmin(), sums[fold][0].shape) for fold in (0, 1)]
+            tried.append(arrays["loss"][0].sum(axis=1))
+        sums.append((np.array(tried), arrays["hidden"].sum(), arrays["unigram_loss"].sum()))
+    best = [np.unravel_index(sums[1 - fold][0].argmin(), sums[fold][0].shape) for fold in (0, 1)]
     tokens = sums[0][1] + sums[1][1]
-    names = list(priors)
     return {
-        f"loss_{name}": float(sum(sums[fold][0][chosen[fold]] for fold in (0, 1)) / tokens),
-        f"prior_{name}": [f"{names[at[0]]} × {TOTALS[at[1]]:g}" for at in chosen],
+        f"loss_{name}": float(sum(sums[fold][0][best[fold]] for fold in (0, 1)) / tokens),
+        f"prior_{name}": [f"{choices[at[0]][0]} × {TOTALS[at[1]]:g}, {choices[at[0]][1]:g} unigram" for at in best],
         "unigram_loss": float((sums[0][2] + sums[1][2]) / tokens),
         "test_tokens": float(tokens),
     }
 
 
 def node_proportions(corpus: BenchCorpus, topics: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Proportions per tree node for topics that came without: mean θ of the training documents, shrunk to the parent."""
+    """Node proportions for topics that came without: mean θ of the training documents, shrunk to the parent."""
     nodes, k = len(corpus.paths), topics.shape[1]
     totals = np.zeros((nodes, k))
     root = np.tile(weights, (nodes, 1))
