@@ -283,7 +283,7 @@ def test_the_keyboard_reaches_everything(page: Callable[..., Page]) -> None:
 
 
 @pytest.mark.parametrize(("settings", "words"), [
-    ({"k": 1, "d": 30, "widths": ()}, ["The only topic", "no groups"]),
+    ({"k": 1, "d": 30, "widths": ()}, ["1 topic", "no groups", "100% of the corpus"]),
     ({"k": 2, "widths": (1,)}, ["All 2 topics", "1 group inside"]),
     ({"k": 300, "d": 2000, "widths": (3,)}, ["All 300 topics"]),
     ({"k": 5, "evaluated": False, "summary": {}}, ["not evaluated", "All 5 topics"]),

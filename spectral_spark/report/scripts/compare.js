@@ -8,10 +8,6 @@ function comparedTopics() {
     .sort((x, y) => Math.abs(y.move) - Math.abs(x.move) || x.topic - y.topic).slice(0, COMPARED_TOPICS);
 }
 
-function shortened(text, length) {
-  return text.length > length ? `${text.slice(0, length - 1)}…` : text;
-}
-
 function compareChart(rows) {
   const holder = byId("compare-result"), width = Math.max(holder.clientWidth || 600, 240), slim = width < 560;
   const name = (row) => shortened(`${row.topic} ${model.topicName(row.topic)}`, slim ? 22 : 38);

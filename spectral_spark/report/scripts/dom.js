@@ -13,7 +13,14 @@ function h(tag, attributes, ...children) {
 }
 
 const byId = (id) => document.getElementById(id);
-const bdi = (text) => h("bdi", {}, String(text));
+
+// Names from the data: isolated, so that right-to-left text does not reorder its surroundings, and cut when endless.
+const LONGEST = 56;
+const shortened = (text, length = LONGEST) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
+function bdi(value) {
+  const text = String(value);
+  return h("bdi", text.length > LONGEST ? { title: text } : {}, shortened(text) || "(empty)");
+}
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const count = (value) => (Number.isFinite(value) ? whole.format(value) : "–");

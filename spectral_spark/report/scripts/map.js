@@ -30,7 +30,8 @@ function drawMap() {
   const x = (t) => width / 2 + (map[t][0] - (left + right) / 2) * Math.min(scale, 1e5);
   const y = (t) => height / 2 - (map[t][1] - (low + high) / 2) * Math.min(scale, 1e5);
   const largest = Math.max(...model.topics.weights, 1e-9);
-  const radius = (t) => 4 + (Math.min(30, width / 14) - 4) * Math.sqrt(model.topics.weights[t] / largest);
+  const widest = Math.min(30, width / 14) * Math.min(1, Math.sqrt(70 / model.k));
+  const radius = (t) => 3 + widest * Math.sqrt(model.topics.weights[t] / largest);
   const used = state.word === null ? null : new Map(model.topicsOfWord(state.word).map((item) => [item.topic, item.share]));
   const opacity = (t) => (used ? 0.06 + 0.9 * (used.get(t) ?? 0) : 0.38);
   const order = model.largestFirst;
@@ -52,7 +53,11 @@ function drawMap() {
 }
 
 function startMap() {
-  if (model.k < 3) { byId("topic-map-figure").hidden = true; return; }
+  if (model.k < 3) {                                     // one or two topics make no map
+    byId("topic-map-figure").hidden = true;
+    document.querySelector(".topic-panes").classList.add(model.k === 1 ? "single" : "mapless");
+    return;
+  }
   on(["topic", "word"], drawMap);
   let width = 0;
   new ResizeObserver(() => {

@@ -3,7 +3,9 @@
 const data = JSON.parse(byId("data").textContent);
 
 function unpack(text, Type) {
-  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  if (Uint8Array.fromBase64) return new Type(Uint8Array.fromBase64(text).buffer);
+  const raw = atob(text), bytes = new Uint8Array(raw.length);
+  for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
   return new Type(bytes.buffer);
 }
 

@@ -4,7 +4,7 @@ const CHILDREN_SHOWN = 25, TOPICS_SHOWN = 10, MOVES_SHOWN = 5;
 let childrenShown = CHILDREN_SHOWN, childOrder = "documents";
 
 const nodeButton = (node) =>
-  h("button", { type: "button", class: "link", onclick: () => openNode(node) }, bdi(model.nodeLabel(node)));
+  h("button", { type: "button", class: "link", onclick: () => openNode(node) }, bdi(model.path(node).slice(1).map((at) => shortened(model.nodeName(at), 40)).join(" › ") || model.nodeName(node)));
 
 function topTopics(node, most) {
   const mix = model.mix(node);
@@ -79,11 +79,11 @@ function childTable(node) {
     h("td", { class: "number wide-only" }, count(model.nodes.samples[child])),
     h("td", {}, topTopics(child, narrow() ? 1 : 3).map(({ topic, share }, i) => [i ? "; " : "", listed(model.topics.labels[topic].slice(0, 2)), ` ${percent(share)}`])
       .flat(2)),
-    h("td", { class: "number" }, far.get(child).toFixed(2)));
+    h("td", { class: "number wide-only" }, far.get(child).toFixed(2)));
   return h("table", { id: "children" },
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Group"), h("th", { scope: "col", class: "number" }, "Documents"),
       h("th", { scope: "col", class: "number wide-only" }, "Effective sample size"), h("th", { scope: "col" }, "Main topics"),
-      h("th", { scope: "col", class: "number" }, "Distance"))),
+      h("th", { scope: "col", class: "number wide-only" }, "Distance"))),
     h("tbody", {}, shown.map(row)));
 }
 
@@ -107,7 +107,7 @@ function drawNode() {
   const compare = byId("compare-a") && model.nodes.parents[node] >= 0
     ? h("button", { type: "button", class: "screen-only", onclick: () => compareFrom(node) }, "Compare with another group") : null;
   byId("node").replaceChildren(...[crumbs(node),
-    h("div", { class: "detail-head" }, h("h3", { id: "node-title" }, bdi(model.nodeName(node))), compare),
+    h("div", { class: "detail-head" }, h("h3", { id: "node-title", dir: "auto" }, model.nodeName(node)), compare),
     nodeStats(node),
     h("div", { class: "columns part" }, mixPart(node), apartPart(node)),
     childrenPart(node)].filter(Boolean));
