@@ -15,7 +15,7 @@ from spectral_spark.engine.pack_counts import BLOCK_DOCUMENTS
 from spectral_spark.engine.passes import run_pass
 from spectral_spark.evaluate.completion import CompletionKernel
 from spectral_spark.ml.collecting import Run
-from spectral_spark.solve.reconstruct import smoothed_topics
+from spectral_spark.solve.reconstruct import positive_words, smoothed_topics
 from spectral_spark.solve.solution import TopicSolution
 
 SAMPLE_DOCUMENTS = 4096
@@ -49,8 +49,7 @@ def choose_candidate(
     priors : for each solution the proportions of every node, arrays of shape (nodes, k).
     mean_words : array of shape (d,), the corpus mean.
     """
-    unigram = np.maximum(mean_words, mean_words[mean_words > 0].min() / 2)
-    unigram = unigram / unigram.sum()
+    unigram = positive_words(mean_words)
     shared = {
         "topics": np.stack([smoothed_topics(solution.topics, unigram) for solution in solutions]),
         "node_prior": np.stack([_positive(prior) for prior in priors]),

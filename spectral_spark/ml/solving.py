@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from spectral_spark.engine.census import CensusResult
 from spectral_spark.errors import InputError
 from spectral_spark.ml.choosing import choose_candidate
@@ -68,8 +66,9 @@ def _candidates(moments: MomentState, settings: FitSettings) -> list[TopicSoluti
 
 
 def _solve(moments: MomentState, settings: FitSettings, concentrations: str | list[float]) -> TopicSolution:
+    alone = isinstance(concentrations, list) and len(concentrations) == 1
     return moments.solve(
-        settings.k, settings.solver, concentrations, per_group=settings.tensors == "groups",
+        settings.k, settings.solver, concentrations[0] if alone else concentrations, per_group=settings.tensors == "groups",
         rank_rule=settings.rank_rule, seed=settings.seed,
     )
 
@@ -86,9 +85,7 @@ def _for_tree(given: list[float], moments: MomentState) -> list[float]:
 
 def _topics(moments: MomentState, solution: TopicSolution, document_concentration: float) -> Topics:
     proportions = node_proportions(moments.node_means(), solution)
-    mean = moments.mean_words()
-    floor = np.maximum(mean, mean[mean > 0].min() / 2)
     return Topics(
-        smoothed_topics(solution.topics, floor), solution.weights, proportions,
+        smoothed_topics(solution.topics, moments.mean_words()), solution.weights, proportions,
         solution.concentrations or (), document_concentration,
     )

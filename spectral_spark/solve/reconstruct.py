@@ -87,10 +87,19 @@ def rescale_contrast(topics: np.ndarray, mean_words: np.ndarray, c3_used: float,
 def smoothed_topics(topics: np.ndarray, mean_words: np.ndarray, amount: float = 0.05) -> np.ndarray:
     """Topics mixed with the corpus mean: recovered topics contain exact zeros, which no likelihood survives.
 
+    A word that does not occur in the corpus counts as half the rarest one that does, so every entry is positive.
+
     Parameters
     ----------
     amount : the share of the corpus mean, in [0, 1].
     """
     if not 0 <= amount <= 1:
         raise SettingsError(f"smoothing: {amount!r} is not in [0, 1]; pass the share of the corpus mean to mix in")
-    return (1.0 - amount) * topics + amount * (mean_words / mean_words.sum())[:, None]
+    mean = positive_words(mean_words)
+    return (1.0 - amount) * topics + amount * mean[:, None]
+
+
+def positive_words(mean_words: np.ndarray) -> np.ndarray:
+    """Word frequencies of shape (d,) without zeros, summing to one."""
+    floor = np.maximum(mean_words, mean_words[mean_words > 0].min(initial=1.0) / 2)
+    return floor / floor.sum()
