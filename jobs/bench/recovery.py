@@ -1,0 +1,170 @@
+"""How close recovered topics come to the true ones on simulated corpora: solvers, and tensors per group.
+
+    python jobs/bench/recovery.py [--part solvers|groups|all] [--seeds 2]
+
+Error is the mean over topics of half the L1 distance to the matched true topic. Everything runs in one process.
+"""
+
+import argparse
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from common import RESULTS, context, markdown_table, write_json
+
+from spectral_spark.corpus.simulate import SimulatedCorpus, random_topics, simulate_hdp
+from spectral_spark.evaluate.recovery import recovery
+from spectral_spark.moments.batch import CountBatch
+from spectral_spark.moments.cleaning import selected
+from spectral_spark.moments.plan import MomentPlan
+from spectral_spark.moments.range import (
+    RangeKernel,
+    apply_second_moment,
+    finish_basis,
+    first_probe,
+    mean_words,
+    next_probe,
+    word_scale,
+)
+from spectral_spark.moments.state import MomentState
+from spectral_spark.solve import SOLVERS, node_proportions
+from spectral_spark.tree.census import Census
+from spectral_spark.tree.weights import node_weights
+
+BATCH = 1024
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A corpus to draw: ``groups`` 0 is a 2-layer tree."""
+
+    name: str
+    documents: int
+    words: int
+    k: int
+    concentrations: tuple[float, ...]
+    groups: int = 0
+    lengths: tuple[int, int] = (80, 120)
+    topic_concentration: float = 0.05
+
+
+SOLVER_SETTINGS = (
+    Setting("k=50", 20_000, 2_000, 50, (1.0,)),
+    Setting("k=50, g=10", 20_000, 2_000, 50, (10.0,)),
+    Setting("k=100", 40_000, 3_000, 100, (1.0,)),
+    Setting("k=100, g=5", 40_000, 3_000, 100, (5.0,)),
+)
+GROUP_SETTINGS = (
+    Setting("4 groups, g=10,1", 20_000, 1_000, 20, (10.0, 1.0), 4),
+    Setting("4 groups, g=2,1", 20_000, 1_000, 20, (2.0, 1.0), 4),
+    Setting("20 groups, g=5,1", 20_000, 1_000, 20, (5.0, 1.0), 20),
+    Setting("500 groups, g=5,1", 20_000, 1_000, 20, (5.0, 1.0), 500),
+)
+
+
+def draw(setting: Setting, seed: int) -> SimulatedCorpus:
+    """The corpus of a setting."""
+    topics = random_topics(setting.words, setting.k, seed, concentration=setting.topic_concentration)
+    each = setting.documents // max(setting.groups, 1)
+    tree = [each] * setting.groups if setting.groups else setting.documents
+    weights = np.random.default_rng([seed, 7]).dirichlet(np.full(setting.k, 5.0))
+    return simulate_hdp(topics, tree, setting.concentrations, setting.lengths, seed, root_weights=weights)
+
+
+def collect(corpus: SimulatedCorpus, p: int, groups: str = "none", seed: int = 0) -> MomentState:
+    """Basis and moments in this process: three range passes and one moment pass."""
+    documents = corpus.batch
+    census = Census.count(corpus.tree, documents.nodes, documents.lengths)
+    factor = node_weights(census, "ess").factor
+    kernel, probe = RangeKernel(documents.vocab_size, None, False), first_probe(documents.vocab_size, p - 1, seed)
+    for step in range(3):
+        sums = _pass(kernel, {"probe": probe, "factor": factor}, documents)
+        mean, image = mean_words(sums), apply_second_moment(sums, probe)
+        scale = word_scale(mean, 0.5)
+        if step < 2:
+            probe = next_probe(image, scale)
+    basis = finish_basis(image, scale, mean)
+    plan = MomentPlan.make(basis, census, "ess", groups=groups)
+    one = np.arange(documents.n_documents) % 2 == 0
+    halves = [_pass(plan.kernel, plan.shared, selected(documents, half)) for half in (one, ~one)]
+    return plan.finish(*halves)
+
+
+def _pass(kernel: Any, shared: Mapping[str, np.ndarray], documents: CountBatch) -> dict[str, np.ndarray]:
+    accumulator = kernel.start(shared)
+    numbers = np.arange(documents.n_documents)
+    for start in range(0, documents.n_documents, BATCH):
+        accumulator.add(selected(documents, (numbers >= start) & (numbers < start + BATCH)))
+    return dict(accumulator.arrays())
+
+
+def solver_errors(setting: Setting, seed: int) -> list[dict[str, Any]]:
+    """A row per solver."""
+    corpus = draw(setting, seed)
+    state = collect(corpus, setting.k + 20)
+    rows = []
+    for solver in SOLVERS:
+        start = time.perf_counter()
+        found = state.solve(setting.k, solver, setting.concentrations)
+        rows.append({
+            "corpus": setting.name, "seed": seed, "solver": solver, "seconds": time.perf_counter() - start,
+            "error": recovery(found.topics, corpus.topics).error, "converged": found.decomposition.converged,
+        })
+    return rows
+
+
+def group_errors(setting: Setting, seed: int) -> dict[str, Any]:
+    """Error with moments averaged to the root, and with tensors per group, plug-in and over distinct documents."""
+    corpus, row = draw(setting, seed), {"corpus": setting.name, "seed": seed}
+    for kind in ("plug-in", "distinct"):
+        state = collect(corpus, setting.k + 20, kind)
+        if kind == "plug-in":
+            root = state.solve(setting.k, concentrations=setting.concentrations)
+            row["root"] = recovery(root.topics, corpus.topics).error
+        grouped = state.solve(setting.k, concentrations=setting.concentrations, per_group=True)
+        match = recovery(grouped.topics, corpus.topics)
+        row[kind] = match.error
+    nodes = node_proportions(state.node_means(), grouped)[1:, match.match]
+    row["node_proportions"] = float(np.abs(nodes - corpus.node_proportions[1:]).sum(axis=1).mean() / 2)
+    return row
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", choices=["solvers", "groups", "all"], default="all")
+    parser.add_argument("--seeds", type=int, default=2)
+    arguments = parser.parse_args()
+    result: dict[str, Any] = {"context": context()}
+    tables = []
+    if arguments.part in ("solvers", "all"):
+        seeds = range(arguments.seeds)
+        rows = [row for setting in SOLVER_SETTINGS for seed in seeds for row in solver_errors(setting, seed)]
+        result["solvers"] = rows
+        tables.append(markdown_table(_means(rows, ("corpus", "solver")), ["corpus", "solver", "error", "seconds"]))
+    if arguments.part in ("groups", "all"):
+        rows = [group_errors(setting, seed) for setting in GROUP_SETTINGS for seed in range(arguments.seeds)]
+        result["groups"] = rows
+        columns = {"corpus": "corpus", "root": "root moments", "plug-in": "per group", "distinct": "distinct documents",
+                   "node_proportions": "error of node proportions"}
+        tables.append(markdown_table(_means(rows, ("corpus",)), columns))
+    write_json(RESULTS / "recovery.json", result)
+    (RESULTS / "recovery.md").write_text("\n".join(tables))
+    print("\n".join(tables))
+
+
+def _means(rows: list[dict[str, Any]], keys: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Averages over seeds of every number."""
+    merged: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        merged.setdefault(tuple(row[key] for key in keys), []).append(row)
+    return [
+        {name: float(np.mean([row[name] for row in group])) if isinstance(group[0][name], float) else group[0][name]
+         for name in group[0]}
+        for group in merged.values()
+    ]
+
+
+if __name__ == "__main__":
+    main()
