@@ -8,11 +8,13 @@ from spectral_spark.ibp.cumulants import CumulantKernel, WhitenedCumulants, whit
 from spectral_spark.ibp.decomposition import Decomposition, joint_decomposition
 from spectral_spark.ibp.kinds import KINDS, Kind, kind_named
 from spectral_spark.ibp.mean import ColumnMeans, MeanKernel, column_means
+from spectral_spark.ibp.packed import packed_size
 from spectral_spark.ibp.paper_split import paper_decomposition
 from spectral_spark.ibp.polish import polish_features
 from spectral_spark.ibp.recover import OFFSETS, PROBABILITIES, Recovery, recover_features
 from spectral_spark.ibp.solution import FeatureModel
 from spectral_spark.ibp.spectrum import (
+    EXACT_WIDTH,
     MAX_FEATURES,
     RankChoice,
     Spectrum,
@@ -120,6 +122,18 @@ def fit_features(run: Runner, width: int, settings: IbpSettings) -> IbpFit:
     )
     model = polish_features(run, recovery.model, means, settings.polish, free_offset=recovery.offset == "free")
     return IbpFit(model, means, spectrum, rank, decomposition, recovery)
+
+
+def planned_passes(width: int, settings: IbpSettings) -> int:
+    """How many times the rows will be looked at."""
+    return 2 + (1 if width <= EXACT_WIDTH else settings.power_passes) + settings.polish
+
+
+def largest_state(width: int, settings: IbpSettings) -> int:
+    """Bytes of the largest state that any pass sums."""
+    k = MAX_FEATURES if settings.k == "auto" else int(settings.k)
+    covariance = width * (width if width <= EXACT_WIDTH else k + _OVERSAMPLING)
+    return 8 * max(covariance, packed_size(min(k, width), 4), width * k)
 
 
 def decompose(cumulants: WhitenedCumulants, kind: Kind, solver: str, seed: int) -> Decomposition:

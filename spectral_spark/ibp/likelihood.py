@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spectral_spark.errors import InputError
 from spectral_spark.ibp.batch import DenseBatch
 from spectral_spark.ibp.codes import BinaryDecoder
 from spectral_spark.ibp.polish import model_from_shared
@@ -49,19 +50,32 @@ class LikelihoodKernel:
     """Σ log p(x). Shared: the model (see ``polish.shared_of``). State: ``rows`` (1,), ``log_likelihood`` (1,)."""
 
     kind: str
+    missing: str = "refuse"
 
     def start(self, shared: Mapping[str, np.ndarray]) -> "_LikelihoodAccumulator":
-        return _LikelihoodAccumulator(RowReader(model_from_shared(self.kind, shared)))
+        return _LikelihoodAccumulator(RowReader(model_from_shared(self.kind, shared)), self.missing)
 
 
 class _LikelihoodAccumulator:
-    def __init__(self, reader: RowReader) -> None:
-        self._reader = reader
+    def __init__(self, reader: RowReader, missing: str) -> None:
+        self._reader, self._missing = reader, missing
         self._rows, self._total = 0, 0.0
 
     def add(self, batch: DenseBatch) -> None:
+        if self._missing == "refuse":
+            refuse_missing(batch.values)
         self._rows += batch.n_rows
         self._total += float(self._reader.read(batch.values).log_likelihood.sum())
 
     def arrays(self) -> dict[str, np.ndarray]:
         return {"rows": np.array([float(self._rows)]), "log_likelihood": np.array([self._total])}
+
+
+def refuse_missing(values: np.ndarray) -> None:
+    """Raise when a value of rows of shape (n, d) is missing or infinite."""
+    if not np.isfinite(values).all():
+        columns = np.flatnonzero(~np.isfinite(values).all(axis=0))
+        raise InputError(
+            f"a value is missing (null or NaN) or infinite, in column {columns[0]}; fill it, or set missing='mean' to "
+            "put the expected value in its place"
+        )

@@ -3,9 +3,10 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 
 from spectral_spark.errors import FormatError
-from spectral_spark.ibp.kinds import Kind, kind_named
+from spectral_spark.ibp.kinds import KINDS, Kind, kind_named
 from spectral_spark.storage import SavedDirectory, Staging
 
 
@@ -61,25 +62,26 @@ class FeatureModel:
         return replace(self, dictionary=self.dictionary[:, order], probabilities=self.probabilities[order])
 
     def write(self, staging: Staging) -> None:
-        staging.write_array("dictionary", self.dictionary)
-        staging.write_array("probabilities", self.probabilities)
-        staging.write_array("offset", self.offset)
+        """``features/`` (feature, probability, column) and ``offset/`` as Parquet, ``features.json``."""
+        starts = np.arange(0, (self.k + 1) * self.width, self.width, dtype=np.int32)
+        staging.write_table("features", pa.table({
+            "feature": pa.array(range(self.k), pa.int32()),
+            "probability": pa.array(self.probabilities, pa.float64()),
+            "column": pa.ListArray.from_arrays(starts, pa.array(self.dictionary.T.ravel(), pa.float64())),
+        }))
+        staging.write_table("offset", pa.table({"offset": pa.array(self.offset, pa.float64())}))
         staging.write_json("features.json", {"kind": self.kind, "noise_variance": self.noise_variance})
 
     @classmethod
     def read(cls, saved: SavedDirectory) -> "FeatureModel":
-        about = saved.read_json("features.json")
-        model = cls(
-            about["kind"],
-            saved.read_array("dictionary"),
-            saved.read_array("probabilities"),
-            saved.read_array("offset"),
-            float(about["noise_variance"]),
-        )
-        d, k = model.dictionary.shape
-        if model.probabilities.shape != (k,) or model.offset.shape != (d,):
-            raise FormatError(f"'{saved.path}': probabilities and offset do not fit a dictionary of {d} × {k}")
-        return model
+        about, table = saved.read_json("features.json"), saved.read_table("features")
+        offset = saved.read_table("offset")["offset"].to_numpy()
+        flat = np.concatenate([chunk.flatten().to_numpy() for chunk in table["column"].chunks] or [np.zeros(0)])
+        k, d = table.num_rows, len(offset)
+        if k == 0 or len(flat) != k * d or about.get("kind") not in KINDS:
+            raise FormatError(f"'{saved.path}': {len(flat)} numbers are no dictionary of {d} × {k}; it is damaged")
+        dictionary = np.ascontiguousarray(flat.reshape(k, d).T)
+        return cls(about["kind"], dictionary, table["probability"].to_numpy(), offset, float(about["noise_variance"]))
 
 
 def largest_entry_positive(columns: np.ndarray) -> np.ndarray:

@@ -1,0 +1,68 @@
+"""Codes, activity or reconstruction of rows in any DataFrame, as one vectorised Arrow function."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DoubleType
+from threadpoolctl import threadpool_limits
+
+from spectral_spark.engine.rows import dense_matrix, vector_columns
+from spectral_spark.errors import InputError
+from spectral_spark.ibp.likelihood import RowReader, refuse_missing
+from spectral_spark.ibp.solution import FeatureModel
+
+OUTPUTS = ("codes", "both", "reconstruction")
+"""Codes; codes followed by activity; or the row that the codes stand for."""
+
+
+class RowFunction:
+    """Runs on an executor: indices and values of vectors → one of ``OUTPUTS``, null where there is no vector."""
+
+    def __init__(self, model: FeatureModel, output: str, missing: str) -> None:
+        self._model, self._output, self._missing = model, output, missing
+
+    def __call__(self, indices: pa.Array, values: pa.Array) -> pa.Array:
+        there = values.is_valid().to_numpy(zero_copy_only=False)
+        rows = np.flatnonzero(there)
+        matrix = dense_matrix(indices.take(rows), values.take(rows), self._model.width, np.float64)
+        if self._missing == "refuse":
+            refuse_missing(matrix)
+        with threadpool_limits(1):
+            found = self._read(matrix)
+        whole = np.zeros((len(there), found.shape[1]))
+        whole[rows] = found
+        offsets = np.arange(0, whole.size + 1, found.shape[1], dtype=np.int32)
+        return pa.ListArray.from_arrays(offsets, pa.array(whole.ravel()), mask=pa.array(~there))
+
+    def _read(self, matrix: np.ndarray) -> np.ndarray:
+        read = RowReader(self._model).read(matrix)
+        if self._output == "reconstruction":
+            return self._model.reconstruct(read.codes)
+        return read.codes if self._output == "codes" else np.hstack([read.codes, read.activity])
+
+
+def row_column(frame: DataFrame, features: str, model: FeatureModel, output: str, missing: str) -> Column:
+    """One of ``OUTPUTS`` as array<double>."""
+    if output not in OUTPUTS:
+        raise InputError(f"'{output}' is not one of {', '.join(OUTPUTS)}")
+    handle = _hold(frame, RowFunction(model, output, missing))
+
+    def run(indices: pa.Array, values: pa.Array) -> pa.Array:
+        return handle()(indices, values)
+
+    function = F.arrow_udf(run, ArrayType(DoubleType()))  # type: ignore[call-overload]
+    _, indices, values = vector_columns(frame, features)
+    return function(indices, values.cast("array<double>"))
+
+
+def _hold(frame: DataFrame, function: RowFunction) -> Callable[[], RowFunction]:
+    """Through a broadcast where there is a Spark context, in the closure elsewhere."""
+    context = getattr(frame.sparkSession, "_sc", None)
+    if context is None:
+        return lambda: function
+    broadcast: Any = context.broadcast(function)
+    return lambda: broadcast.value

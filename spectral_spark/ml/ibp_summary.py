@@ -1,0 +1,67 @@
+"""What a fit of features reports about itself."""
+
+import dataclasses
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class IbpSummary:
+    """The run report, also ``summary.json`` of a saved model.
+
+    Attributes
+    ----------
+    kind, k, rows, columns : the model, features found, rows and columns they were found in.
+    missing_values, columns_with_missing : how many values were missing and stood for the mean of their column.
+    noise_variance : σ².
+    spectrum, trace, noise_edge, rank_rule : leading eigenvalues of the covariance, their whole sum, the eigenvalue a
+        feature had to exceed, and why k is what it is.
+    third_eigenvalues, fourth_eigenvalues : λ3 and λ4 of the whitened cumulants, in the solver's order.
+    residual : share of the squared norm of the whitened cumulants that the features leave unexplained.
+    probabilities : π, and what it would be from the mean and from the eigenvalues, in the order of the columns.
+    offset, offset_misfit : whether the mean was left to an offset, and how much it contradicted the third moment.
+    unidentified : always-on Gaussian factors that are known only as a subspace.
+    passes : name, seconds and rows of every pass over the data.
+    seconds : where the time went.
+    """
+
+    kind: str
+    k: int
+    rows: int
+    columns: int
+    missing_values: int
+    columns_with_missing: int
+    noise_variance: float
+    spectrum: list[float]
+    trace: float
+    noise_edge: float
+    rank_rule: str
+    solver: str
+    third_eigenvalues: list[float]
+    fourth_eigenvalues: list[float]
+    residual: float
+    probabilities: list[float]
+    probabilities_from_mean: list[float] | None
+    probabilities_from_eigenvalues: list[float]
+    offset: str
+    offset_misfit: float
+    unidentified: int
+    passes: list[dict[str, Any]]
+    seconds: dict[str, float]
+    seed: int
+    versions: dict[str, str]
+    settings: dict[str, Any] = field(default_factory=dict)
+    source: str = ""
+
+    def toDict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    def toJson(self) -> str:
+        return json.dumps(self.toDict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def fromDict(cls, values: dict[str, Any]) -> "IbpSummary":
+        """From ``summary.json``; keys that this version does not know are left out."""
+        known = {f.name for f in dataclasses.fields(cls)}
+        return cls(**{key: value for key, value in values.items() if key in known})
