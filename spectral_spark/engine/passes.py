@@ -68,11 +68,13 @@ def run_halves(
     shared: Mapping[str, np.ndarray],
     *,
     name: str,
+    round: int = 0,
+    rounds: int = 1,
     state_bytes: int = 0,
     progress: Progress | None = None,
 ) -> tuple[State, State]:
     """The same as :func:`run_pass`, as the sums of two half samples (the two halves of the logical shards)."""
-    first, second = _sum(packed, kernel, shared, name, 0, 1, state_bytes, progress).halves(packed.depth)
+    first, second = _sum(packed, kernel, shared, name, round, rounds, state_bytes, progress).halves(packed.depth)
     if first is None and second is None:
         raise InputError(f"{name}: no documents to work on; all were dropped")
     known = first if first is not None else second

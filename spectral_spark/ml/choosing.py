@@ -52,17 +52,16 @@ def choose_candidate(
     unigram = positive_words(mean_words)
     shared = {
         "topics": np.stack([smoothed_topics(solution.topics, unigram) for solution in solutions]),
-        "node_prior": np.stack([_positive(prior) for prior in priors]),
+        "node_prior": np.stack([without_zeros(prior) for prior in priors]),
         "concentration": np.array(DOCUMENT_TOTALS),
         "unigram": unigram,
     }
-    blocks = corpus.documents / BLOCK_DOCUMENTS
-    rounds = max(1, int(blocks / max(corpus.packed.shards, SAMPLE_DOCUMENTS / BLOCK_DOCUMENTS)))
 
     def compute() -> dict[str, np.ndarray]:
         started = time.perf_counter()
         sums = run_pass(
-            corpus.packed, CompletionKernel(seed, iterations=20), shared, name="choose concentrations", rounds=rounds,
+            corpus.packed, CompletionKernel(seed, iterations=20), shared, name="choose concentrations",
+            rounds=sample_rounds(corpus),
             progress=run.progress,
         )
         run.log.timed("choose concentrations", int(sums["documents"].sum()), started)
@@ -74,7 +73,13 @@ def choose_candidate(
     return Choice(int(best), DOCUMENT_TOTALS[int(total)], losses.min(axis=1))
 
 
-def _positive(prior: np.ndarray) -> np.ndarray:
+def sample_rounds(corpus: CensusResult) -> int:
+    """Into how many rounds to cut a corpus so that one of them is a sample of about SAMPLE_DOCUMENTS documents."""
+    blocks = corpus.documents / BLOCK_DOCUMENTS
+    return max(1, int(blocks / max(corpus.packed.shards, SAMPLE_DOCUMENTS / BLOCK_DOCUMENTS)))
+
+
+def without_zeros(prior: np.ndarray) -> np.ndarray:
     """Proportions without zeros, so that a document may have any topic."""
     floor = np.maximum(prior, 0.1 / prior.shape[1])
     return floor / floor.sum(axis=1, keepdims=True)

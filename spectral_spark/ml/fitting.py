@@ -20,6 +20,7 @@ from spectral_spark.engine.pack_counts import PackSettings, pack_counts
 from spectral_spark.engine.progress import Progress
 from spectral_spark.errors import InputError
 from spectral_spark.ml.collecting import Run, collect_moments, find_basis
+from spectral_spark.ml.drift import sample_check
 from spectral_spark.ml.polishing import Topics, refine_topics
 from spectral_spark.ml.settings import FitSettings, vocabulary_fingerprint
 from spectral_spark.ml.solving import solve_moments
@@ -125,7 +126,13 @@ def fit_packed(
     at = time.perf_counter()
     topics = refine_topics(solved.topics, corpus, settings, run)
     run.timed("refine", at)
+    at = time.perf_counter()
+    sample = sample_check(
+        corpus, basis, topics, run, cap=settings.cap, by_length=weights.by_length, seed=settings.seed
+    )
+    run.timed("check", at)
     summary = make_summary(settings, moments, solved.solution, topics, run, corpus.dropped, corpus.tokens)
+    summary = replace(summary, sample=sample)
     return fitted_topics(topics, moments, summary, vocabulary)
 
 
@@ -143,10 +150,11 @@ def solve_again(fitted: FittedTopics, settings: FitSettings) -> FittedTopics:
 
 
 def fitted_topics(
-    topics: Topics, moments: MomentState, summary: FitSummary, vocabulary: tuple[str, ...] | None
+    topics: Topics, moments: MomentState, summary: FitSummary, vocabulary: tuple[str, ...] | None, *,
+    order: np.ndarray | None = None,
 ) -> FittedTopics:
-    """Put together what a fit returns, heaviest topic first."""
-    order = np.argsort(-topics.weights, kind="stable")
+    """Put together what a fit returns; topics in the given order, or the heaviest first."""
+    order = np.argsort(-topics.weights, kind="stable") if order is None else order
     census = moments.census
     nodes = NodeTable(
         census.tree.paths, census.documents_below,
@@ -178,7 +186,7 @@ def make_summary(
         converged=bool(solution.decomposition.converged), document_concentration=topics.document_concentration,
         bounds={"delta": DELTA, "moments": moment_bound(n_eff, DELTA), "tensor": tensor_bound(n_eff, DELTA)},
         settings=settings.as_dict(), refinement=topics.report, sources=list(moments.sources),
-        basis=moments.basis.fingerprint,
+        basis=moments.basis.fingerprint, spectral_concentrations=[float(g) for g in solution.concentrations or ()],
     )
 
 
@@ -192,4 +200,4 @@ def versions() -> dict[str, str]:
 
 def _planned_passes(settings: FitSettings, has_basis: bool) -> int:
     choose = 1 if settings.concentrations == "auto" else 0
-    return (0 if has_basis else settings.range_passes) + 1 + choose + settings.refine_passes * REFINE_ROUNDS
+    return (0 if has_basis else settings.range_passes) + 2 + choose + settings.refine_passes * REFINE_ROUNDS

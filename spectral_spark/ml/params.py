@@ -12,6 +12,12 @@ WEIGHTINGS = ("tokens", "ess", "uniform")
 RANK_RULES = ("noise-floor", "gap", "paper")
 TENSORS = ("root", "groups")
 AUTO = "auto"
+DEFAULTS = {
+    "k": AUTO, "featuresCol": "features", "pathCol": "path", "topicDistributionCol": "topicDistribution",
+    "solver": "polar", "weighting": "tokens", "layers": "all", "concentrations": AUTO, "rankRule": "noise-floor",
+    "tensors": "root", "basisSize": AUTO, "countCap": 2.0, "wordScaling": 0.25, "rangePasses": 2, "refinePasses": 2,
+    "seed": 0,
+}
 
 
 def _choice(name: str, allowed: tuple[str, ...]) -> Callable[[Any], str]:
@@ -131,12 +137,7 @@ class SpectralHDPParams(Params):
     seed = _param("seed", "of everything random", TypeConverters.toInt)
 
     def _set_defaults(self) -> None:
-        defaults = dict(
-            k=AUTO, featuresCol="features", pathCol="path", topicDistributionCol="topicDistribution", solver="polar",
-            weighting="tokens", layers="all", concentrations=AUTO, rankRule="noise-floor", tensors="root",
-            basisSize=AUTO, countCap=2.0, wordScaling=0.25, rangePasses=2, refinePasses=2, seed=0,
-        )
-        own = {name: value for name, value in defaults.items() if isinstance(getattr(type(self), name), Param)}
+        own = {name: value for name, value in DEFAULTS.items() if isinstance(getattr(type(self), name), Param)}
         self._setDefault(**own)             # a model has k and vocabSize as facts, not as parameters
 
     def _value(self, name: str) -> Any:

@@ -67,9 +67,9 @@ def _candidates(moments: MomentState, settings: FitSettings) -> list[TopicSoluti
 
 def _solve(moments: MomentState, settings: FitSettings, concentrations: str | list[float]) -> TopicSolution:
     alone = isinstance(concentrations, list) and len(concentrations) == 1
+    given = concentrations[0] if alone else concentrations
     return moments.solve(
-        settings.k, settings.solver, concentrations[0] if alone else concentrations, per_group=settings.tensors == "groups",
-        rank_rule=settings.rank_rule, seed=settings.seed,
+        settings.k, settings.solver, given, per_group=settings.tensors == "groups", rank_rule=settings.rank_rule, seed=settings.seed,
     )
 
 

@@ -17,6 +17,8 @@ class FitSummary:
     effective_sample_size : n_eff of the root under ``weighting``.
     bounds : the paper's bounds on the errors of the moments and of S2 at this n_eff, δ = 0.05.
     concentrations : of the layers, top to documents, as used by the spectral step.
+    spectral_concentrations : what the moments were read with, when that was chosen for the fit.
+    sample : on a sample of the documents, the loss and the share of second-moment energy outside the basis.
     document_concentration : total Dirichlet weight of a document's prior, as used for inference.
     spectrum, noise_floor, rank_rule, rank_reason : the eigenvalues, and why k is what it is.
     residual, iterations, converged : of the solver.
@@ -46,6 +48,8 @@ class FitSummary:
     converged: bool = True
     document_concentration: float | None = None
     bounds: dict[str, float] = field(default_factory=dict)
+    spectral_concentrations: list[float] = field(default_factory=list)
+    sample: dict[str, float] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     refinement: dict[str, Any] = field(default_factory=dict)
     sources: list[str] = field(default_factory=list)

@@ -1,0 +1,53 @@
+"""New documents under fixed topics: the statistics they add to those of the documents already in a model."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from spectral_spark.moments.batch import CountBatch
+from spectral_spark.refine.e_step import choose_e_step
+
+
+@dataclass(frozen=True)
+class AbsorbKernel:
+    """One E-step over documents, topics unchanged: a plain sum, so documents can be added and taken out again.
+
+    ``shared`` holds ``topics`` (d, k), ``node_prior`` (nodes, k) and ``concentration`` (nodes,). The arrays are
+    ``statistics`` (d, k), expected topic-word counts; ``node_counts`` (nodes, k), sums of the documents' proportions;
+    ``documents`` and ``tokens`` (1,).
+    """
+
+    inner_iterations: int = 20
+    backend: str = "auto"
+
+    def start(self, shared: Mapping[str, np.ndarray]) -> "AbsorbAccumulator":
+        return AbsorbAccumulator(self, shared)
+
+
+class AbsorbAccumulator:
+    def __init__(self, kernel: AbsorbKernel, shared: Mapping[str, np.ndarray]) -> None:
+        self._iterations, self._e_step = kernel.inner_iterations, choose_e_step(kernel.backend)
+        self._topics = np.ascontiguousarray(shared["topics"], dtype=float)
+        self._prior = np.ascontiguousarray(shared["node_prior"], dtype=float)
+        self._concentration = np.ascontiguousarray(shared["concentration"], dtype=float)
+        self._statistics = np.zeros(self._topics.shape)
+        self._node_counts, self._node_tables = np.zeros(self._prior.shape), np.zeros(self._prior.shape)
+        self._documents, self._tokens = np.zeros(1), np.zeros(1)
+
+    def add(self, batch: CountBatch) -> None:
+        self._documents += batch.n_documents
+        self._tokens += batch.counts.sum()
+        terms, slots = np.unique(batch.terms, return_inverse=True)
+        gained = np.zeros((len(terms), self._topics.shape[1]))
+        self._e_step(
+            batch.indptr.astype(np.int64), slots, batch.counts, batch.nodes, self._topics[terms], self._prior,
+            self._concentration, self._iterations, gained, self._node_counts, self._node_tables,
+        )
+        self._statistics[terms] += gained
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {
+            "statistics": self._statistics, "node_counts": self._node_counts,
+            "documents": self._documents, "tokens": self._tokens,
+        }
