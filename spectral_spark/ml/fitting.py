@@ -106,6 +106,24 @@ def fit_topics(
     return replace(fitted, summary=replace(fitted.summary, seconds=dict(run.seconds)))
 
 
+def basis_of(
+    frame: DataFrame, columns: DocumentColumns, settings: FitSettings, vocabulary: tuple[str, ...] | None,
+    vocab_size: int | None, progress: Progress | None = None,
+) -> Basis:
+    """Only the basis that a fit would find."""
+    size = len(vocabulary) if vocabulary else vocab_size
+    source = inspect_documents(frame, columns, layers=settings.tree_layers, vocab_size=size)
+    packed = pack_counts(source, PackSettings(source.vocab_size, settings.cap))
+    try:
+        corpus = take_census(packed)
+        run = Run(progress or Progress())
+        run.progress.plan(settings.range_passes, corpus.documents)
+        weights = node_weights(corpus.census, settings.weighting)
+        return find_basis(corpus, weights, settings, vocabulary_fingerprint(vocabulary), run)
+    finally:
+        packed.release()
+
+
 def fit_packed(
     corpus: CensusResult, settings: FitSettings, d: int, vocabulary: tuple[str, ...] | None, basis: Basis | None,
     run: Run, source: str,

@@ -19,12 +19,13 @@ from spectral_spark.engine.progress import Progress
 from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.evaluate.run import scored_topics
 from spectral_spark.ml import persistence
-from spectral_spark.ml.fitting import FittedTopics, fit_topics, solve_again
+from spectral_spark.ml.fitting import FittedTopics, basis_of, fit_topics, solve_again
 from spectral_spark.ml.inference import Proportions, add_proportions
 from spectral_spark.ml.params import AUTO, SpectralHDPParams
 from spectral_spark.ml.scoring import completion_loss
 from spectral_spark.ml.settings import FitSettings
 from spectral_spark.ml.summary import FitSummary
+from spectral_spark.ml.updating import UpdateOptions, merge_topics, update_topics
 from spectral_spark.model_files import (
     METADATA,
     MODEL_KIND,
@@ -144,6 +145,14 @@ class SpectralHDP(Estimator, _Columns, MLReadable, MLWritable):
         that: SpectralHDP = super().copy(extra)
         that.progress, that.basis = self.progress, self.basis
         return that
+
+    def findBasis(self, dataset: DataFrame) -> Basis:
+        """Only the passes that find a basis; give it to other fits with ``setBasis``."""
+        words = self._value("vocabulary")
+        return basis_of(
+            dataset, self._document_columns(dataset), self.fitSettings(), tuple(words) if words else None,
+            self._value("vocabSize"), self.progress,
+        )
 
     def _fit(self, dataset: DataFrame) -> "SpectralHDPModel":
         words = self._value("vocabulary")
@@ -294,12 +303,42 @@ class SpectralHDPModel(Model, _Columns, MLReadable, MLWritable):
             before, k=asked.k, solver=asked.solver, concentrations=asked.concentrations, rank_rule=asked.rank_rule,
             tensors=asked.tensors, seed=asked.seed, refine_passes=0,
         )
-        model: SpectralHDPModel = self._copyValues(SpectralHDPModel(solve_again(self._fitted, changed)))
-        return model
+        return self._with(solve_again(self._fitted, changed))
 
-    def copy(self, extra: dict | None = None) -> "SpectralHDPModel":
-        that: SpectralHDPModel = super().copy(extra)
-        return that
+    @property
+    def changes(self) -> dict[str, Any] | None:
+        """How topics moved in the update that made this model, and its drift; None for a fit."""
+        return self._fitted.changes
+
+    def setProgress(self, progress: Progress) -> "SpectralHDPModel":
+        """Where updates show progress."""
+        self._progress = progress
+        return self
+
+    _progress = Progress()
+
+    def update(
+        self, dataset: DataFrame, *, remove: bool = False, skipKnown: bool = False, unseenShare: float = 0.0,
+        replay: DataFrame | None = None, checkpointDir: str | None = None,
+    ) -> "SpectralHDPModel":
+        """A model of the old documents and these (or, with ``remove``, without these), from the moments.
+
+        Costs passes over ``dataset`` only. The same documents twice are refused, or skipped with ``skipKnown``.
+        ``replay`` are old documents to refine with again; ``unseenShare`` the share of words left out on the way here.
+        """
+        options = UpdateOptions(remove, skipKnown, unseenShare, checkpointDir)
+        fitted = update_topics(
+            self._fitted, dataset, self._document_columns(dataset), options, replay=replay, progress=self._progress
+        )
+        return self._with(fitted)
+
+    def merge(self, other: "SpectralHDPModel") -> "SpectralHDPModel":
+        """A model of the documents of both; both must have been fitted in the same basis. No documents are needed."""
+        return self._with(merge_topics(self._fitted, other._fitted))
+
+    def _with(self, fitted: FittedTopics) -> "SpectralHDPModel":
+        model: SpectralHDPModel = self._copyValues(SpectralHDPModel(fitted))
+        return model
 
     @cached_property
     def files(self) -> TopicModelFiles:

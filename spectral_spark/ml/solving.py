@@ -69,7 +69,8 @@ def _solve(moments: MomentState, settings: FitSettings, concentrations: str | li
     alone = isinstance(concentrations, list) and len(concentrations) == 1
     given = concentrations[0] if alone else concentrations
     return moments.solve(
-        settings.k, settings.solver, given, per_group=settings.tensors == "groups", rank_rule=settings.rank_rule, seed=settings.seed,
+        settings.k, settings.solver, given, per_group=settings.tensors == "groups",
+        rank_rule=settings.rank_rule, seed=settings.seed,
     )
 
 

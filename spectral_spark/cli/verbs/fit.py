@@ -1,14 +1,18 @@
 """``spectral-spark fit``: topics are found."""
 
 from argparse import Namespace
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spectral_spark.cli.checks import corpus_manifest, output_is_free
 from spectral_spark.cli.flags import Flag, positive_numbers_or, whole_number, whole_number_or
+from spectral_spark.cli.resuming import CHECKPOINT_FLAGS, checkpoint_dir, forget
 from spectral_spark.cli.terminal import duration, number, topic_lines
 from spectral_spark.cli.verb import OVERWRITE, Verb
+from spectral_spark.engine.capacity import GIB, memory_need
+from spectral_spark.ml.settings import FitSettings
 
 if TYPE_CHECKING:
     from spectral_spark.cli.run import Run
@@ -33,13 +37,14 @@ FLAGS = (
     Flag("refine-passes", "passes of refinement after the spectral start (default 2)", whole_number(), "N"),
     Flag("seed", "of everything random (default 0)", whole_number(), "N"),
     Flag("rank-rule", "how k = auto counts topics (default noise-floor)", choices=RANK_RULES),
-    Flag("checkpoint-dir", "where finished passes are kept until the fit is done, so that a killed one resumes",
-         metavar="DIR"),
+    Flag("basis", "collect the moments in this basis (from 'spectral-spark basis'), so that they add up with other fits in "
+         "it", metavar="BASIS"),
+    *CHECKPOINT_FLAGS,
     OVERWRITE,
 )
 _PARAMETERS = {
     "k": "k", "solver": "solver", "weighting": "weighting", "layers": "layers", "concentrations": "concentrations",
-    "refine_passes": "refinePasses", "seed": "seed", "rank_rule": "rankRule", "checkpoint_dir": "checkpointDir",
+    "refine_passes": "refinePasses", "seed": "seed", "rank_rule": "rankRule",
 }
 
 
@@ -62,21 +67,42 @@ def plan(settings: Namespace) -> list[str]:
     manifest = corpus_manifest(settings.corpus)
     output_is_free(settings.model, settings.overwrite, "--model")
     train, tokens = manifest["documents"]["train"], manifest["tokens_by_split"]["train"]
-    k = settings.k or "auto"
+    wanted = fit_settings(settings)
+    columns = wanted.basis_columns(manifest["terms"])
+    need = memory_need(manifest["terms"], columns, None if wanted.k == "auto" else int(wanted.k))
     return [
-        f"fit {'as many topics as there are' if k == 'auto' else f'{k} topics'} to '{settings.corpus}': "
+        f"fit {'as many topics as there are' if wanted.k == 'auto' else f'{wanted.k} topics'} to '{settings.corpus}': "
         f"{number(train)} documents, {number(tokens)} words, {number(manifest['terms'])} distinct",
+        f"pass over them {wanted.range_passes + 1 + wanted.refine_passes} times: {wanted.range_passes} for a basis of "
+        f"{columns} columns, 1 for the moments, {wanted.refine_passes} of refinement",
         f"write the model to '{settings.model}'",
+        f"memory: about {need.driver / GIB:.1f} GiB on the driver, {need.worker / GIB:.1f} GiB in each Python worker",
     ]
+
+
+def fit_settings(settings: Namespace) -> FitSettings:
+    """The flags that were given over the defaults of a fit."""
+    known = {field.name for field in fields(FitSettings)}
+    return FitSettings(**{name: value for name, value in vars(settings).items() if name in known and value is not None})
 
 
 def run(run: "Run", settings: Namespace) -> None:
     from spectral_spark.corpus.store import open_corpus
+    from spectral_spark.corpus.translate import translated
+    from spectral_spark.locking import only_writer
+    from spectral_spark.moments.shared_basis import load_shared_basis
 
-    corpus = open_corpus(run.spark, settings.corpus)
-    hdp = estimator(corpus.vocabulary, **parameters(settings))
-    model = hdp.setProgress(run.passes).fit(corpus.documents("train"))
-    save(model, settings.model, settings.overwrite)
+    with only_writer(settings.model):
+        corpus = open_corpus(run.spark, settings.corpus)
+        documents, words, basis = corpus.documents("train"), corpus.vocabulary, None
+        if settings.basis:
+            basis, words = load_shared_basis(settings.basis)
+            documents = documents if words == corpus.vocabulary else translated(documents, corpus.vocabulary, words)
+        kept = checkpoint_dir(settings, settings.model)
+        hdp = estimator(words, checkpointDir=kept, **parameters(settings)).setBasis(basis).setProgress(run.passes)
+        model = hdp.fit(documents)
+        save(model, settings.model, settings.overwrite)
+        forget(settings, settings.model)
     run.terminal.say(*ending(model, settings.model, run.seconds))
 
 

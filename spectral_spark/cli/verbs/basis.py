@@ -1,0 +1,58 @@
+"""``spectral-spark basis``: a basis that several sites or days share."""
+
+from argparse import Namespace
+from typing import TYPE_CHECKING
+
+from spectral_spark.cli.checks import corpus_manifest, output_is_free
+from spectral_spark.cli.flags import Flag, whole_number, whole_number_or
+from spectral_spark.cli.terminal import duration, number
+from spectral_spark.cli.verb import OVERWRITE, Verb
+
+if TYPE_CHECKING:
+    from spectral_spark.cli.run import Run
+
+
+def plan(settings: Namespace) -> list[str]:
+    manifest = corpus_manifest(settings.corpus)
+    output_is_free(settings.output, settings.overwrite)
+    return [
+        f"find a basis for '{settings.corpus}': {number(manifest['documents']['train'])} documents, "
+        f"{number(manifest['terms'])} words",
+        f"write it, with the vocabulary, to '{settings.output}'",
+    ]
+
+
+def run(run: "Run", settings: Namespace) -> None:
+    from spectral_spark.cli.verbs.fit import estimator
+    from spectral_spark.corpus.store import open_corpus
+    from spectral_spark.moments.shared_basis import save_shared_basis
+
+    corpus = open_corpus(run.spark, settings.corpus)
+    given = {"k": settings.k, "seed": settings.seed}
+    hdp = estimator(corpus.vocabulary, **{name: value for name, value in given.items() if value is not None})
+    basis = hdp.setProgress(run.passes).findBasis(corpus.documents("train"))
+    save_shared_basis(basis, corpus.vocabulary, settings.output, overwrite=settings.overwrite)
+    run.terminal.say(
+        f"basis {settings.output}: {basis.size} directions over {number(basis.vocab_size)} words, in "
+        f"{duration(run.seconds)}; use it with fit --basis"
+    )
+
+
+VERB = Verb(
+    name="basis",
+    summary="make a basis that several fits share, so that their moments add up",
+    description=(
+        "Moments can be added only within one basis and vocabulary. Make a basis from one corpus, or a sample of all,\n"
+        "and give it to the fits of all sites (fit --basis): their models can then be merged (update --merge)."
+    ),
+    example="spectral-spark basis --corpus out/corpus --output out/basis --k 50",
+    flags=(
+        Flag("corpus", "a corpus as ingest makes it", metavar="CORPUS", required=True),
+        Flag("output", "directory to make", metavar="BASIS", required=True),
+        Flag("k", "number of topics the fits will look for, or auto (default)", whole_number_or("auto"), "N|auto"),
+        Flag("seed", "of everything random (default 0)", whole_number(), "N"),
+        OVERWRITE,
+    ),
+    plan=plan,
+    run=run,
+)

@@ -1,0 +1,140 @@
+"""``spectral-spark update``: yesterday's model and today's documents."""
+
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from spectral_spark.cli.checks import corpus_manifest, input_is_there, model_summary, output_is_free
+from spectral_spark.cli.flags import Flag
+from spectral_spark.cli.resuming import CHECKPOINT_FLAGS, checkpoint_dir, forget
+from spectral_spark.cli.terminal import duration, number
+from spectral_spark.cli.verb import OVERWRITE, Verb
+from spectral_spark.errors import InputError, SettingsError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from spectral_spark.cli.run import Run
+    from spectral_spark.ml.hdp import SpectralHDPModel
+
+
+def plan(settings: Namespace) -> list[str]:
+    given = [name for name in ("corpus", "merge", "remove") if getattr(settings, name)]
+    if not given:
+        raise SettingsError("nothing to do: give --corpus NEW, --merge MODEL or --remove CORPUS")
+    summary = model_summary(settings.model)
+    output_is_free(settings.output, settings.overwrite)
+    lines = []
+    for flag, what in (("corpus", "add"), ("remove", "take out")):
+        if path := getattr(settings, flag):
+            documents = corpus_manifest(path)["documents"]["train"]
+            lines.append(f"{what} the moments of {number(documents)} documents of '{path}'")
+    if settings.merge:
+        input_is_there(settings.merge, "--merge")
+        lines.append(f"add the moments of the {number(model_summary(settings.merge)['documents'])} documents of "
+                     f"'{settings.merge}'")
+    return [
+        f"start from '{settings.model}': {summary['k']} topics, {number(summary['documents'])} documents",
+        *lines, "solve again, match the topics to the previous ones and measure drift",
+        f"write the model to '{settings.output}'",
+    ]
+
+
+def run(run: "Run", settings: Namespace) -> None:
+    from spectral_spark import SpectralHDPModel
+    from spectral_spark.cli.verbs.fit import save
+    from spectral_spark.locking import only_writer
+
+    with only_writer(settings.output):
+        model = SpectralHDPModel.load(settings.model)
+        before, drifts = model, []
+        kept = checkpoint_dir(settings, settings.output)
+        if settings.corpus:
+            replay = _documents(run, settings.replay, model)[0] if settings.replay else None
+            model = _changed(run, model, settings.corpus, settings, kept, replay=replay)
+            drifts.append(model.changes)
+        if settings.remove:
+            model = _changed(run, model, settings.remove, settings, kept, remove=True)
+        if settings.merge:
+            model = model.merge(SpectralHDPModel.load(settings.merge))
+        save(model, settings.output, settings.overwrite)
+        forget(settings, settings.output)
+    warnings = [text for change in drifts if change for text in (change.get("drift") or {}).get("warnings", [])]
+    run.terminal.say(*ending(before, model, settings.output, run.seconds, warnings))
+    if warnings and settings.fail_on_drift:
+        raise InputError(f"the data has drifted from the model, which was updated all the same: {'; '.join(warnings)}")
+
+
+def _changed(
+    run: "Run", model: "SpectralHDPModel", path: str, settings: Namespace, kept: str | None, **options: Any
+) -> "SpectralHDPModel":
+    frame, unseen = _documents(run, path, model)
+    model.setProgress(run.passes)
+    return model.update(
+        frame, unseenShare=unseen, skipKnown=settings.skip_known, checkpointDir=kept, **options
+    )
+
+
+def _documents(run: "Run", path: str, model: "SpectralHDPModel") -> "tuple[DataFrame, float]":
+    """Training documents of a corpus in the model's vocabulary, and the share of words that it lacks."""
+    from pyspark.sql import functions as F
+
+    from spectral_spark.corpus.store import open_corpus
+    from spectral_spark.corpus.translate import UNSEEN, translated
+
+    corpus = open_corpus(run.spark, path)
+    documents = corpus.documents("train")
+    if model.words is None or corpus.vocabulary == model.words:
+        return documents, 0.0
+    frame = translated(documents, corpus.vocabulary, model.words)
+    known = F.aggregate("counts", F.lit(0), lambda total, count: total + count)
+    totals = frame.agg(F.sum(UNSEEN).alias("unseen"), F.sum(known).alias("known")).first()
+    unseen, words = (float(totals["unseen"] or 0), float(totals["known"] or 0)) if totals else (0.0, 0.0)
+    return frame, unseen / max(unseen + words, 1.0)
+
+
+def ending(
+    before: "SpectralHDPModel", model: "SpectralHDPModel", output: str, seconds: float, warnings: list[str]
+) -> list[str]:
+    """What an update tells at its end."""
+    lines = [
+        f"model {output}: {model.k} topics, {number(before.summary.documents)} → {number(model.summary.documents)} "
+        f"documents, in {duration(seconds)}"
+    ]
+    if model.changes:
+        moved = [topic["similarity"] for topic in model.changes["topics"] if topic["previous"] is not None]
+        lines.append(
+            f"  topics kept {len(moved)} (similarity {min(moved, default=0):.2f} to {max(moved, default=0):.2f}), "
+            f"new {len(model.changes['new'])}, vanished {len(model.changes['vanished'])}"
+        )
+        if drift := model.changes.get("drift"):
+            lines.append(
+                f"  drift: {drift['unseen_share']:.1%} unseen words, {drift['energy_outside']:.1%} of the energy "
+                f"outside the basis, loss {drift['loss']:.3f}"
+            )
+    return [*lines, *(f"  warning: {text}; consider a new fit" for text in warnings)]
+
+
+VERB = Verb(
+    name="update",
+    summary="add, merge or remove documents without the old ones",
+    description=(
+        "Moments are additive: those of new documents are added to the model's, exactly, and the driver solves again.\n"
+        "Topics keep their numbers from day to day. Words that the model does not know are counted and left out; when\n"
+        "the new documents no longer fit the model's basis, vocabulary or topics, that is said with numbers."
+    ),
+    example="spectral-spark update --corpus out/tuesday --model out/monday-model --output out/tuesday-model",
+    flags=(
+        Flag("corpus", "new documents, a corpus as ingest makes it", metavar="NEW"),
+        Flag("model", "the model to start from", metavar="MODEL", required=True),
+        Flag("output", "directory of the model to make", metavar="MODEL2", required=True),
+        Flag("merge", "another model in the same basis, whose documents are added", metavar="MODEL3"),
+        Flag("remove", "documents to take out of the model", metavar="CORPUS"),
+        Flag("replay", "documents of the model, to refine with again together with the new ones", metavar="CORPUS"),
+        Flag("skip-known", "documents that are in the model already change nothing, instead of an error", switch=True),
+        Flag("fail-on-drift", "end with an exit code other than 0 when the documents have drifted", switch=True),
+        *CHECKPOINT_FLAGS,
+        OVERWRITE,
+    ),
+    plan=plan,
+    run=run,
+)
