@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spectral_spark.moments.batch import CountBatch
-from spectral_spark.refine.e_step import choose_e_step
+from spectral_spark.refine.backend import load_backend
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class AbsorbKernel:
 
 class AbsorbAccumulator:
     def __init__(self, kernel: AbsorbKernel, shared: Mapping[str, np.ndarray]) -> None:
-        self._iterations, self._e_step = kernel.inner_iterations, choose_e_step(kernel.backend)
+        self._iterations, self._backend = kernel.inner_iterations, load_backend(kernel.backend)
         self._topics = np.ascontiguousarray(shared["topics"], dtype=float)
         self._prior = np.ascontiguousarray(shared["node_prior"], dtype=float)
         self._concentration = np.ascontiguousarray(shared["concentration"], dtype=float)
@@ -40,9 +40,11 @@ class AbsorbAccumulator:
         self._tokens += batch.counts.sum()
         terms, slots = np.unique(batch.terms, return_inverse=True)
         gained = np.zeros((len(terms), self._topics.shape[1]))
-        self._e_step(
-            batch.indptr.astype(np.int64), slots, batch.counts, batch.nodes, self._topics[terms], self._prior,
-            self._concentration, self._iterations, gained, self._node_counts, self._node_tables,
+        nodes = batch.nodes.astype(np.int64)
+        self._backend.e_step(
+            batch.indptr.astype(np.int64), slots, np.array(batch.counts, float), nodes, self._topics[terms],
+            self._prior[nodes], self._concentration[nodes], self._iterations,
+            gained, self._node_counts, self._node_tables,
         )
         self._statistics[terms] += gained
 

@@ -1,8 +1,10 @@
-"""The compiled E-step: fused loops per document over a local copy of its words' topic rows.
+"""The compiled loops: fused per document, over a local copy of its words' topic rows.
 
-Two things make it fast beside the fusing. Topics that a document has given up (expected counts below ``NEGLIGIBLE``
-words) leave its local copy after a few iterations, and only a handful of columns remain; and exp(ψ(x)) needs one
-division and one short exponential, written so that the compiler turns them into vector code.
+Two things make the E-step fast beside the fusing. Topics that a document has given up (expected counts below
+``NEGLIGIBLE`` words) leave its local copy, and after a few iterations only a handful of columns remain; and exp(ψ(x))
+needs one division and one short exponential, written so that the compiler turns them into vector code. Scratch arrays
+come from the caller and views are avoided: that keeps compiling near a second and a half, which every Python worker
+pays once (numba's cache on disk is a pickle, so it is not used).
 """
 
 import numpy as np
@@ -12,12 +14,12 @@ NEGLIGIBLE = 1e-9            # words: a topic below this in a document does not 
 _LOG2E, _LN2_HIGH, _LN2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _ROUND = 6755399441055744.0  # 1.5 · 2^52: adding it leaves the nearest whole number in the low bits
 _exact = njit(fastmath={"contract"}, error_model="numpy")
-_sums = njit(fastmath={"contract", "reassoc", "nsz"}, error_model="numpy")   # as vectors, in an order fixed by the code
+_sums = njit(fastmath={"contract", "reassoc", "nsz"}, error_model="numpy")      # order fixed by the code
 
 
 @_exact
-def _exp_digamma_parts(x: np.ndarray, size: int, amplitude: np.ndarray, exponent: np.ndarray) -> None:
-    """exp(ψ(x)) = amplitude · exp(exponent), from ψ(x) = ψ(x+8) − Σ_{i<8} 1/(x+i) and the series of exp(ψ(z+½))."""
+def _exp_digamma(x: np.ndarray, size: int, work: np.ndarray, bits: np.ndarray, out: np.ndarray) -> None:
+    """out ∝ exp(ψ(x)): ψ(x) = ψ(x+8) − Σ_{i<8} 1/(x+i), and exp(ψ(z+½)) as a series. bits shares the memory of work."""
     for j in range(size):
         a = x[j]
         z = a + 7.5
@@ -28,21 +30,14 @@ def _exp_digamma_parts(x: np.ndarray, size: int, amplitude: np.ndarray, exponent
         inverse = both * denominator
         square = inverse * inverse
         series = 1.0 / 24.0 + square * (-37.0 / 5760.0 + square * (10313.0 / 2903040.0 - square * 0.003953557))
-        amplitude[j] = z + inverse * series
-        exponent[j] = -(a + a + 7.0) * numerator * (both * z)
-
-
-@_exact
-def _times_exponential(
-    amplitude: np.ndarray, exponent: np.ndarray, size: int, bits: np.ndarray, out: np.ndarray
-) -> None:
-    """out = amplitude · exp(exponent − largest exponent): relative sizes are all that matters. ``bits`` is scratch."""
-    top = exponent[0]
-    for j in range(1, size):
-        top = max(top, exponent[j])
-    shifted = bits.view(np.float64)
+        out[j] = z + inverse * series
+        work[j] = -(a + a + 7.0) * numerator * (both * z)
+    top = work[0]
     for j in range(size):
-        y = max(exponent[j] - top, -700.0)
+        top = work[j] if work[j] > top else top
+    for j in range(size):
+        y = work[j] - top
+        y = y if y > -700.0 else -700.0
         biased = y * _LOG2E + _ROUND
         whole = biased - _ROUND
         r = (y - whole * _LN2_HIGH) - whole * _LN2_LOW
@@ -55,144 +50,153 @@ def _times_exponential(
         p = p * r + 1.0 / 6.0
         p = p * r + 0.5
         p = p * r + 1.0
-        out[j] = (p * r + 1.0) * amplitude[j]
-        shifted[j] = biased
+        out[j] *= p * r + 1.0
+        work[j] = biased
     for j in range(size):
         bits[j] = (bits[j] + 1023) << 52
     for j in range(size):
-        out[j] *= shifted[j]
+        out[j] *= work[j]
 
 
 @_sums
-def _responsibilities(
+def _expected_counts(
     words: np.ndarray, counts: np.ndarray, start: int, length: int, theta: np.ndarray, size: int,
-    ratio: np.ndarray, gathered: np.ndarray,
+    ratio: np.ndarray, expected: np.ndarray,
 ) -> None:
-    """ratio_i = c_i / Σ_j φ_ij θ_j and gathered_j = Σ_i ratio_i φ_ij."""
+    """ratio_i = c_i / Σ_j φ_ij θ_j and expected_j = θ_j Σ_i ratio_i φ_ij."""
     for j in range(size):
-        gathered[j] = 0.0
+        expected[j] = 0.0
     for i in range(length):
-        row = words[i]
         total = 0.0
         for j in range(size):
-            total += row[j] * theta[j]
+            total += words[i, j] * theta[j]
         r = counts[start + i] / total
         ratio[i] = r
         for j in range(size):
-            gathered[j] += r * row[j]
-
-
-@_exact
-def _drop_negligible(
-    words: np.ndarray, length: int, expected: np.ndarray, prior: np.ndarray, index: np.ndarray, size: int,
-    kept: np.ndarray,
-) -> int:
-    """Close the gaps that given-up topics leave; returns how many stay."""
-    left = 0
+            expected[j] += r * words[i, j]
     for j in range(size):
-        if expected[j] > NEGLIGIBLE:
-            kept[left] = j
-            expected[left] = expected[j]
-            prior[left] = prior[j]
-            index[left] = index[j]
-            left += 1
-    if left < size:
-        for i in range(length):
-            row = words[i]
-            for j in range(left):
-                row[j] = row[kept[j]]
-    return left
+        expected[j] *= theta[j]
 
 
 @_exact
-def _log_ratio(total: float, prior: float) -> float:
-    """ψ(total) − ψ(prior)."""
-    rest = 0.0
+def _digamma_gain(prior: float, count: float) -> float:
+    """ψ(prior + count) − ψ(prior)."""
+    total, gain = prior + count, 0.0
     for i in range(8):
-        rest += 1.0 / (prior + i) - 1.0 / (total + i)
+        gain += count / ((prior + i) * (total + i))
     a, b = total + 7.5, prior + 7.5
     p, q = 1.0 / (a * a), 1.0 / (b * b)
     upper = 1.0 + p * (1.0 / 24.0 + p * (-37.0 / 5760.0 + p * 10313.0 / 2903040.0))
     lower = 1.0 + q * (1.0 / 24.0 + q * (-37.0 / 5760.0 + q * 10313.0 / 2903040.0))
-    return rest + np.log(a * upper / (b * lower))
+    return gain + np.log(a * upper / (b * lower))
+
+
+def e_step(
+    indptr: np.ndarray, slots: np.ndarray, counts: np.ndarray, nodes: np.ndarray, rows: np.ndarray,
+    means: np.ndarray, concentration: np.ndarray, iterations: int,
+    statistics: np.ndarray, node_counts: np.ndarray, node_tables: np.ndarray,
+) -> None:
+    """See ``e_step.EStep``."""
+    longest, k = int(np.diff(indptr).max(initial=0)), rows.shape[1]
+    vectors = np.empty((7, k))
+    _e_step(
+        indptr, slots, counts, nodes, rows, means, concentration, iterations, statistics, node_counts,
+        node_tables, np.empty((longest, k)), np.empty(longest), vectors, vectors.view(np.int64),
+    )
+
+
+def infer(
+    indptr: np.ndarray, slots: np.ndarray, counts: np.ndarray, rows: np.ndarray, prior: np.ndarray, iterations: int
+) -> np.ndarray:
+    """Posterior-mean proportions, see ``infer.infer``; prior has shape (n, k)."""
+    longest, k = int(np.diff(indptr).max(initial=0)), rows.shape[1]
+    out = np.empty(prior.shape)
+    _infer(
+        indptr, slots, counts, rows, prior, iterations, out, np.empty((longest, k)), np.empty(longest), np.empty((2, k))
+    )
+    return out
 
 
 @_exact
-def e_step(
+def _e_step(
     indptr: np.ndarray, slots: np.ndarray, counts: np.ndarray, nodes: np.ndarray, rows: np.ndarray,
-    node_prior: np.ndarray, concentration: np.ndarray, iterations: int,
+    means: np.ndarray, concentration: np.ndarray, iterations: int,
     statistics: np.ndarray, node_counts: np.ndarray, node_tables: np.ndarray,
+    words: np.ndarray, ratio: np.ndarray, vectors: np.ndarray, integers: np.ndarray,
 ) -> None:
-    n, k = len(indptr) - 1, rows.shape[1]
-    longest = 0
-    for d in range(n):
-        longest = max(longest, indptr[d + 1] - indptr[d])
-    words, ratio = np.empty((longest, k)), np.empty(longest)
-    theta, expected, prior, posterior = np.empty(k), np.empty(k), np.empty(k), np.empty(k)
-    amplitude, exponent, bits = np.empty(k), np.empty(k), np.empty(k, np.int64)
-    index, kept = np.empty(k, np.int64), np.empty(k, np.int64)
-    for d in range(n):
+    """Scratch: words (longest, k), ratio (longest,), vectors (7, k) and integers, the same memory as int64."""
+    k = rows.shape[1]
+    theta, expected, prior, posterior, work = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
+    bits, index, kept = integers[4], integers[5], integers[6]
+    for d in range(len(indptr) - 1):
         start, node = indptr[d], nodes[d]
         length = indptr[d + 1] - start
         if length == 0:
             continue
         for i in range(length):
-            words[i, :] = rows[slots[start + i]]
+            slot = slots[start + i]
+            for j in range(k):
+                words[i, j] = rows[slot, j]
         size = k
         for j in range(k):
-            theta[j] = node_prior[node, j]
-            prior[j] = concentration[node] * theta[j]
+            theta[j] = means[d, j]
+            prior[j] = concentration[d] * theta[j]
             index[j] = j
-        for iteration in range(iterations):
-            _responsibilities(words, counts, start, length, theta, size, ratio, expected)
-            for j in range(size):
-                expected[j] *= theta[j]
-            if iteration > 0 and size > 4:
-                size = _drop_negligible(words, length, expected, prior, index, size, kept)
+        for iteration in range(iterations + 1):
+            _expected_counts(words, counts, start, length, theta, size, ratio, expected)
+            if iteration == iterations:
+                break
+            if iteration > 0:
+                left = 0
+                for j in range(size):
+                    if expected[j] > NEGLIGIBLE:
+                        kept[left], index[left] = j, index[j]
+                        expected[left], prior[left] = expected[j], prior[j]
+                        left += 1
+                if left < size:
+                    for i in range(length):
+                        for j in range(left):
+                            words[i, j] = words[i, kept[j]]
+                size = left
             for j in range(size):
                 posterior[j] = expected[j] + prior[j]
-            _exp_digamma_parts(posterior, size, amplitude, exponent)
-            _times_exponential(amplitude, exponent, size, bits, theta)
-        _responsibilities(words, counts, start, length, theta, size, ratio, expected)
-        for i in range(length):
-            row, target, r = words[i], statistics[slots[start + i]], ratio[i]
-            for j in range(size):
-                target[index[j]] += r * row[j] * theta[j]
+            _exp_digamma(posterior, size, work, bits, theta)
         total = 0.0
         for j in range(size):
-            expected[j] *= theta[j]
             total += expected[j]
         for j in range(size):
             node_counts[node, index[j]] += expected[j] / total
-            node_tables[node, index[j]] += prior[j] * _log_ratio(prior[j] + expected[j], prior[j])
+            node_tables[node, index[j]] += prior[j] * _digamma_gain(prior[j], expected[j])
+        for i in range(length):
+            slot = slots[start + i]
+            for j in range(size):
+                statistics[slot, index[j]] += ratio[i] * words[i, j] * theta[j]
 
 
 @_exact
-def infer(
-    indptr: np.ndarray, terms: np.ndarray, counts: np.ndarray, nodes: np.ndarray, topics: np.ndarray,
-    prior: np.ndarray, iterations: int, out: np.ndarray,
+def _infer(
+    indptr: np.ndarray, slots: np.ndarray, counts: np.ndarray, rows: np.ndarray, prior: np.ndarray, iterations: int,
+    out: np.ndarray, words: np.ndarray, ratio: np.ndarray, vectors: np.ndarray,
 ) -> None:
-    """Posterior-mean proportions of every document, see ``infer.infer``; prior has shape (nodes, k), out (n, k)."""
-    n, k = out.shape
-    longest = 0
+    n, k = prior.shape
+    theta, expected = vectors[0], vectors[1]
     for d in range(n):
-        longest = max(longest, indptr[d + 1] - indptr[d])
-    words, ratio, expected = np.empty((longest, k)), np.empty(longest), np.empty(k)
-    for d in range(n):
-        start, theta, alpha = indptr[d], out[d], prior[nodes[d]]
+        start = indptr[d]
         length = indptr[d + 1] - start
         for i in range(length):
-            words[i, :] = topics[terms[start + i]]
-        mass = 0.0
+            slot = slots[start + i]
+            for j in range(k):
+                words[i, j] = rows[slot, j]
         for j in range(k):
-            mass += alpha[j]
-        for j in range(k):
-            theta[j] = alpha[j] / mass
-        for _ in range(iterations):
-            _responsibilities(words, counts, start, length, theta, k, ratio, expected)
+            expected[j] = 0.0
+        for iteration in range(iterations + 1):
             mass = 0.0
             for j in range(k):
-                theta[j] = theta[j] * expected[j] + alpha[j]
+                theta[j] = expected[j] + prior[d, j]
                 mass += theta[j]
             for j in range(k):
                 theta[j] /= mass
+            if iteration < iterations:
+                _expected_counts(words, counts, start, length, theta, k, ratio, expected)
+        for j in range(k):
+            out[d, j] = theta[j]

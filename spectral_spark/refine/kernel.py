@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import digamma
 
 from spectral_spark.moments.batch import CountBatch
-from spectral_spark.refine.e_step import choose_e_step
+from spectral_spark.refine.backend import load_backend
 
 _RESCALE_BELOW = 1e-60
 
@@ -38,12 +38,12 @@ class RefineAccumulator:
 
     def __init__(self, kernel: RefineKernel, shared: Mapping[str, np.ndarray]) -> None:
         self._kernel = kernel
-        self._e_step = choose_e_step(kernel.backend)
+        self._backend = load_backend(kernel.backend)
         self._raw = np.array(shared["statistics"], dtype=np.float64, order="C")
         self._scale = 1.0
         self._totals = self._raw.sum(axis=0)
-        self._prior = np.ascontiguousarray(shared["node_prior"], dtype=np.float64)
-        self._concentration = np.ascontiguousarray(shared["concentration"], dtype=np.float64)
+        self._prior = shared["node_prior"]
+        self._concentration = shared["concentration"]
         self._step = int(shared["step"][0])
         self._corpus_tokens = float(shared["tokens"][0])
         self._node_counts = np.zeros(self._prior.shape)
@@ -86,27 +86,32 @@ class RefineAccumulator:
         if tokens == 0:
             return
         self._tokens += tokens
-        nodes = batch.nodes[first:last]
+        nodes = batch.nodes[first:last].astype(np.int64)
         self._add_spread(nodes, batch.lengths[first:last])
         kernel = self._kernel
         terms, slots = np.unique(batch.terms[begin:end], return_inverse=True)
-        smooth_totals = self._totals + kernel.smoothing * len(self._raw)
-        rows = (self._raw[terms] * self._scale + kernel.smoothing) / smooth_totals
+        before = self._raw[terms]
+        rows = before * self._scale
+        rows += kernel.smoothing
+        rows *= 1.0 / (self._totals + kernel.smoothing * len(self._raw))
         gained = np.zeros(rows.shape)
-        self._e_step(
-            (batch.indptr[first : last + 1] - begin).astype(np.int64), slots, batch.counts[begin:end], nodes, rows,
-            self._prior, self._concentration, kernel.inner_iterations, gained, self._node_counts, self._node_tables,
+        self._backend.e_step(
+            (batch.indptr[first : last + 1] - begin).astype(np.int64), slots, np.array(batch.counts[begin:end], float),
+            nodes, rows, self._prior[nodes], self._concentration[nodes], kernel.inner_iterations,
+            gained, self._node_counts, self._node_tables,
         )
         self._step += 1
         rate = (kernel.tau + self._step) ** -kernel.kappa
         rate *= min(1.0, (last - first) / kernel.batch_size)        # a left-over batch counts for what it is
-        self._move(terms, gained, rate, self._corpus_tokens / tokens)
+        self._move(terms, before, gained, rate, self._corpus_tokens / tokens)
 
-    def _move(self, terms: np.ndarray, gained: np.ndarray, rate: float, blow_up: float) -> None:
-        """local ← (1 − rate) · local + rate · gained scaled to the corpus."""
+    def _move(self, terms: np.ndarray, before: np.ndarray, gained: np.ndarray, rate: float, blow_up: float) -> None:
+        """local ← (1 − rate) · local + rate · gained scaled to the corpus; ``before`` are the raw rows of the terms."""
         self._scale *= 1.0 - rate
-        self._raw[terms] += gained * (rate * blow_up / self._scale)
         self._totals = (1.0 - rate) * self._totals + gained.sum(axis=0) * (rate * blow_up)
+        gained *= rate * blow_up / self._scale
+        gained += before
+        self._raw[terms] = gained
         if self._scale < _RESCALE_BELOW:
             self._raw *= self._scale
             self._scale = 1.0

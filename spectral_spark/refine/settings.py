@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from spectral_spark.errors import SettingsError
-from spectral_spark.refine.e_step import BACKENDS
+from spectral_spark.refine.backend import BACKENDS
 
 
 @dataclass(frozen=True)

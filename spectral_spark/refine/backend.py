@@ -1,0 +1,63 @@
+"""Which loops run: the compiled ones where numba is installed, NumPy's elsewhere."""
+
+from functools import cache
+from importlib.util import find_spec
+from typing import Protocol, cast
+
+import numpy as np
+
+from spectral_spark.errors import SettingsError
+
+BACKENDS = ("auto", "numba", "numpy")
+
+
+class Backend(Protocol):
+    """Documents come as compressed rows: indptr int64 (n + 1,), slots int64 (nnz,) into the rows of ``rows`` and
+    counts float64 (nnz,), all of them writable arrays, so that numba compiles once."""
+
+    def e_step(
+        self, indptr: np.ndarray, slots: np.ndarray, counts: np.ndarray, nodes: np.ndarray, rows: np.ndarray,
+        means: np.ndarray, concentration: np.ndarray, iterations: int,
+        statistics: np.ndarray, node_counts: np.ndarray, node_tables: np.ndarray,
+    ) -> None:
+        """Variational E-step: θ ← exp(ψ(γ)), γ = prior + expected counts, starting from the prior's mean.
+
+        Parameters
+        ----------
+        nodes : int64 array of shape (n,), the tree node of each document.
+        rows : array of shape (words, k), positive: the topics' probabilities of the words in use.
+        means : array of shape (n, k), rows sum to one; concentration : array of shape (n,). The prior of document d
+            is concentration[d] · means[d].
+        iterations : inner iterations.
+        statistics : array of shape (words, k); gains the expected topic-word counts.
+        node_counts : array of shape (nodes, k); gains every document's topic proportions.
+        node_tables : array of shape (nodes, k); gains α(ψ(α + n) − ψ(α)), the expected number of draws from the node
+            that explain a document's n words of a topic.
+        """
+
+    def infer(
+        self, indptr: np.ndarray, slots: np.ndarray, counts: np.ndarray, rows: np.ndarray, prior: np.ndarray,
+        iterations: int,
+    ) -> np.ndarray:
+        """Posterior-mean proportions (n, k) under priors of shape (n, k)."""
+
+
+def backend_name(choice: str = "auto") -> str:
+    """``numba`` or ``numpy``."""
+    if choice not in BACKENDS:
+        raise SettingsError(f"refinement: backend '{choice}' is unknown; use one of {', '.join(BACKENDS)}")
+    if choice == "auto":
+        return "numba" if find_spec("numba") else "numpy"
+    return choice
+
+
+@cache
+def load_backend(choice: str = "auto") -> Backend:
+    """The loops of a backend; numba compiles each at its first call in a process."""
+    if backend_name(choice) == "numba":
+        from spectral_spark.refine import compiled
+
+        return cast(Backend, compiled)
+    from spectral_spark.refine import vectorised
+
+    return cast(Backend, vectorised)
