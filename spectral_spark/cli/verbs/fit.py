@@ -37,8 +37,8 @@ FLAGS = (
     Flag("refine-passes", "passes of refinement after the spectral start (default 2)", whole_number(), "N"),
     Flag("seed", "of everything random (default 0)", whole_number(), "N"),
     Flag("rank-rule", "how k = auto counts topics (default noise-floor)", choices=RANK_RULES),
-    Flag("basis", "collect the moments in this basis (from 'spectral-spark basis'), so that they add up with other fits in "
-         "it", metavar="BASIS"),
+    Flag("basis", "collect the moments in this basis (see 'spectral-spark basis'), so they add up with other fits' "
+         "in it", metavar="BASIS"),
     *CHECKPOINT_FLAGS,
     OVERWRITE,
 )
