@@ -1,0 +1,68 @@
+"""The verb ``ibp``: what it refuses before Spark starts, and what it leaves behind."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from spectral_spark.cli.parsing import Request, parse
+from spectral_spark.cli.run import Run, main
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> str:
+    rng = np.random.default_rng(0)
+    values = (rng.random((600, 2)) < 0.4) @ rng.standard_normal((2, 6)) + 0.1 * rng.standard_normal((600, 6))
+    pq.write_table(pa.table({"id": range(600), "x": values.tolist()}), tmp_path / "rows.parquet")
+    return str(tmp_path / "rows.parquet")
+
+
+def words(rows: str, output: Path, *more: str) -> list[str]:
+    return ["ibp", "--input", rows, "--features-col", "x", "--kind", "binary", "--output", str(output), *more]
+
+
+def test_dry_run_says_what_would_be_done(rows: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words(rows, tmp_path / "model", "--k", "2", "--polish", "1", "--dry-run")) == 0
+    said = capsys.readouterr().out
+    assert "find 2 binary features in the 6 columns of 'x'" in said
+    assert "look at the rows 4 times" in said
+    assert "MiB" in said
+    assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    (("--features-col", "y"), "no column 'y'"),
+    (("--input", "nowhere.parquet"), "nothing at 'nowhere.parquet'"),
+    (("--input", __file__), "is not Parquet"),
+    (("--kind", "gauss"), "not one of binary, isfa, iica"),
+    (("--k", "41"), "from 1 to 40"),
+    (("--missing", "drop"), "not one of refuse, mean"),
+])
+def test_wrong_usage_ends_with_two(
+    rows: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], change: tuple[str, str], message: str
+) -> None:
+    given = words(rows, tmp_path / "model", "--k", "2")
+    given[given.index(change[0]) + 1 if change[0] in given else len(given) :] = (
+        [change[1], *given[given.index(change[0]) + 2 :]] if change[0] in given else list(change)
+    )
+    assert main(given) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_model_and_codes_are_left_behind(spark: Any, rows: str, tmp_path: Path) -> None:
+    request = parse(words(rows, tmp_path / "model", "--codes", str(tmp_path / "codes"), "--quiet"))
+    assert isinstance(request, Request)
+    run = Run(request)
+    run.__dict__["spark"] = spark
+    request.verb.plan(request.settings)
+    request.verb.run(run, request.settings)
+    summary = json.loads((tmp_path / "model" / "summary.json").read_text())
+    assert (summary["k"], summary["rows"]) == (2, 600)
+    codes = pq.read_table(tmp_path / "codes").to_pydict()
+    assert sorted(codes) == ["codes", "id"]
+    assert sorted(codes["id"]) == list(range(600))
+    assert {value for row in codes["codes"] for value in row} == {0.0, 1.0}
