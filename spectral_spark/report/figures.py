@@ -38,13 +38,17 @@ def plot_spectrum(summary: Mapping[str, Any]) -> "Figure":
     k, floor = int(summary.get("k") or 0), summary.get("noise_floor")
     figure, axes = _figure(7.0, 3.6)
     number = np.arange(1, len(values) + 1)
-    axes.plot(number[:k], values[:k], "o", color=_BLUE, markersize=4, label=f"{k} topics")
-    axes.plot(number[k:], values[k:], "o", color=_GREY, markersize=4, fillstyle="none")
+    kept, positive = number <= k, values > 0
+    axes.plot(number[kept], np.abs(values[kept]), "o", color=_BLUE, markersize=4, label=f"{k} topics")
+    axes.plot(number[~kept & positive], values[~kept & positive], "o", color=_GREY, markersize=4, fillstyle="none")
+    if not positive.all():
+        negative = ~kept & (values < 0)
+        axes.plot(number[negative], -values[negative], "x", color=_GREY, markersize=4, label="negative, by size")
     if k < len(values):
         axes.axvline(k + 0.5, color=_BLUE, linestyle="--", linewidth=1)
     if floor is not None:
         axes.axhline(float(floor), color=_ORANGE, linewidth=1.2, label="noise floor")
-    if np.all(values > 0):
+    if np.any(values != 0):
         axes.set_yscale("log")
     axes.set_xlabel("direction")
     axes.set_ylabel("strength")

@@ -13,6 +13,7 @@ _EXPLAINED = {
     "effective_sample_size": "how many equally weighted documents the weighted ones are worth",
     "noise_floor": "spectrum values below this look like chance",
     "rank_reason": "why this number of topics",
+    "delta": "chance that one of the bounds is broken",
     "seed": "the same seed and data give the same model",
 }
 _OVERVIEW = ("k", "rank_reason", "documents", "terms", "tokens", "effective_sample_size", "weighting", "solver",

@@ -55,8 +55,14 @@ def build_report(
     files = read_model_files(model_path)
     if evaluation is not None:
         files = replace(files, evaluation=_read_evaluation(evaluation))
-    name = title or corpus_name(files) or PurePosixPath(model_path.rstrip("/")).name
+    name = title or corpus_name(files) or _folder_name(model_path)
     write_file(output, render(files, name).encode(), overwrite=overwrite)
+
+
+def _folder_name(model_path: str) -> str:
+    """The model's folder, or the one around it when the folder is just called "model"."""
+    names = [part for part in PurePosixPath(resolve(model_path)[1]).parts if part != "/"]
+    return next((part for part in reversed(names) if part != "model"), "Topics")
 
 
 def render(files: TopicModelFiles, title: str) -> str:

@@ -28,7 +28,8 @@ def answers(files: TopicModelFiles, evaluation: Mapping[str, Any] | None) -> lis
 
 def corpus_name(files: TopicModelFiles) -> str | None:
     """What the run report calls the corpus, when it says."""
-    for source in (files.summary, files.metadata):
+    extra = files.summary.get("extra")
+    for source in (files.summary, extra if isinstance(extra, Mapping) else {}, files.metadata):
         for key in ("title", "corpus", "source"):
             value = source.get(key)
             if isinstance(value, Mapping):
@@ -99,16 +100,12 @@ def _what(files: TopicModelFiles) -> Answer:
 
 def _how_many(files: TopicModelFiles) -> Answer:
     k = files.topics.shape[1]
-    reason = files.summary.get("rank_reason")
-    asked = fit_settings(files).get("k")
-    if isinstance(reason, str) and reason.strip():
-        why = reason.strip()
-        why = f"{why[0].upper()}{why[1:]}"
-        text = why if why.endswith((".", "!", "?")) else f"{why}."
-    elif asked is not None and str(asked) != "auto":
+    reason, asked = files.summary.get("rank_reason"), fit_settings(files).get("k")
+    because = f" ({reason.strip().rstrip('.')})" if isinstance(reason, str) and reason.strip() else ""
+    if asked is not None and str(asked) != "auto":
         text = "That many were asked for."
-    elif _number(files.summary.get("noise_floor")) is not None:
-        text = "That many directions in the data stand out from the noise; the figure under the hood shows it."
+    elif because or _number(files.summary.get("noise_floor")) is not None:
+        text = f"Chosen from the data: as many patterns as stand out from chance{because}."
     else:
         text = "The run report does not say why that many."
     about = "A topic is a set of words that tend to be used together." if k > 1 else (
@@ -172,7 +169,7 @@ def _left_out(summary: Mapping[str, Any]) -> Answer:
     if not isinstance(dropped, Mapping):
         return Answer(question, "unknown", "The run report does not say what was dropped.")
     if not total:
-        return Answer(question, "nothing", "Every document that was read is in the model.")
+        return Answer(question, "nothing", "Every document of the corpus is in the model.")
     listed = "; ".join(f"{name}: {number:,.0f}" for name, number in parts if number)
     return Answer(question, f"{count_text(total)} dropped", f"Left out, with the reason: {listed}.")
 

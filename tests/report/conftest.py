@@ -55,7 +55,7 @@ def synthetic_files(
     report = {
         "k": k, "documents": int(documents[0]), "terms": d, "tokens": 987_654, "dropped": {"too_short": 17},
         "effective_sample_size": 4321.0, "concentrations": [1.0, 0.5], "weighting": "tokens", "solver": "polar",
-        "spectrum": np.geomspace(1, 0.01, 2 * k).tolist(), "noise_floor": 0.1, "residual": 0.02, "seed": 3,
+        "spectrum": [*np.geomspace(1, 0.01, 2 * k), 0.0, -0.01], "noise_floor": 0.1, "residual": 0.02, "seed": 3,
         "rank_reason": f"{k} values lie above the noise floor", "bounds": {"moments": 0.1},
         "passes": [{"name": "moments", "seconds": 2.5, "documents": 12_000}], "seconds": {"total": 12.5},
         "versions": {"numpy": "2.0"},

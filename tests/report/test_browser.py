@@ -189,7 +189,7 @@ def test_hostile_names_are_shown_and_do_nothing(page: Callable[..., Page]) -> No
     paths = ((), *((name,) for name in HOSTILE), *((HOSTILE[0], name) for name in HOSTILE))
     summary = {"rank_reason": HOSTILE[0], "corpus": HOSTILE[1], "versions": {HOSTILE[0]: HOSTILE[1]},
                "passes": [{"name": HOSTILE[0], "seconds": 1, "documents": 2}], "spectrum": [1.0, 0.5]}
-    changes = {"matched": [{"topic": 0, "previous": HOSTILE[0], "similarity": 0.4}], "drift": {HOSTILE[0]: 1.0},
+    changes = {"topics": [{"topic": 0, "previous": HOSTILE[0], "similarity": 0.4}], "drift": {HOSTILE[0]: 1.0},
                "new": [], "vanished": [HOSTILE[0]]}
     report = page(k=4, d=80, words=words, paths=paths, summary=summary, changes=changes).open(width=380)
     report.run("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
@@ -223,7 +223,7 @@ def test_the_policy_stops_what_escaping_would_miss(page: Callable[..., Page]) ->
 @pytest.mark.parametrize("width", [380, 1280])
 def test_it_fits_the_screen_light_and_dark(page: Callable[..., Page], width: int, dark: bool) -> None:
     moved = {"previous": 1, "similarity": 0.9, "weight_before": 0.1, "weight_after": 0.08}
-    changes = {"matched": [{"topic": t, **moved} for t in range(9)], "new": [3], "vanished": [], "drift": {"mean": 0.1}}
+    changes = {"topics": [{"topic": t, **moved} for t in range(9)], "new": [3], "vanished": [], "drift": {"mean": 0.1}}
     report = page(changes=changes).open(width=width, dark=dark)
     assert report.too_wide() <= 0
     report.run("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
@@ -334,11 +334,16 @@ def test_an_update_shows_what_moved(page: Callable[..., Page]) -> None:
         {"topic": t, "previous": 11 - t, "similarity": 0.5 + t / 30, "weight_before": 0.05, "weight_after": 0.06}
         for t in range(11)
     ]
-    changes = {"matched": matched, "new": [11], "vanished": [0], "drift": {"mean_distance": 0.25}}
+    matched.append({"topic": 11, "previous": None, "similarity": 0.0, "weight_before": 0.0, "weight_after": 0.02})
+    drift = {"unseen_share": 0.061, "loss": 7.1, "loss_before": None, "warnings": ["6% of <b>words</b>"]}
+    changes = {"topics": matched, "new": [11], "vanished": [0], "drift": drift, "documents_before": 9000,
+               "documents_after": 12000}
     report = page(k=12, changes=changes).open()
     text = report.text("#changes")
     assert "2 of 11 topics kept at least 80% of their words" in text
     assert "New topics: 11" in text
-    assert "mean distance" in text
+    assert "From 9,000 to 12,000 documents" in text
+    assert "6% of <b>words</b>" in text
+    assert "6.1%" in text
     assert report.run("document.querySelectorAll('#change-table tbody tr').length") == 11
     assert "+1.0" in report.text("#change-table tbody tr")
