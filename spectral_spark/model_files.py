@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from spectral_spark.errors import FormatError
 from spectral_spark.storage import SavedDirectory, Staging, open_directory
@@ -101,20 +102,22 @@ def read_model_files(path: str) -> TopicModelFiles:
 
 def model_files_from(saved: SavedDirectory) -> TopicModelFiles:
     """The same from a directory that is already open."""
-    topics_table = saved.read_table("topics")
-    topics = _matrix(topics_table["terms"], saved.path).T
+    topics_table = _table(saved, "topics", ("weight", "terms"))
+    topics = _matrix(topics_table["terms"], f"{saved.path}/topics").T
     weights = topics_table["weight"].to_numpy()
+    if not np.allclose(topics.sum(axis=0), 1.0, atol=1e-6) or topics.min() < 0:
+        raise FormatError(f"'{saved.path}/topics': a topic is negative or does not sum to one; it is damaged")
     vocabulary = None
     if saved.has("vocabulary/part-0.parquet"):
-        vocabulary = tuple(saved.read_table("vocabulary")["term"].to_pylist())
+        vocabulary = tuple(_table(saved, "vocabulary", ("term",))["term"].to_pylist())
         if len(vocabulary) != topics.shape[0]:
             raise FormatError(f"'{saved.path}': {len(vocabulary)} words in vocabulary/, {topics.shape[0]} in topics/")
-    table = saved.read_table("nodes")
+    table = _table(saved, "nodes", ("path", "documents", "effectiveSampleSize", "proportions"))
     nodes = NodeTable(
         tuple(tuple(path) for path in table["path"].to_pylist()),
         table["documents"].to_numpy(),
         table["effectiveSampleSize"].to_numpy(),
-        _matrix(table["proportions"], saved.path),
+        _matrix(table["proportions"], f"{saved.path}/nodes"),
     )
     if nodes.proportions.shape[1] != topics.shape[1]:
         raise FormatError(f"'{saved.path}': nodes/ has {nodes.proportions.shape[1]} topics, topics/ {topics.shape[1]}")
@@ -127,13 +130,25 @@ def model_files_from(saved: SavedDirectory) -> TopicModelFiles:
 
 def _rows(matrix: np.ndarray) -> pa.Array:
     rows, width = matrix.shape
-    offsets = np.arange(0, (rows + 1) * width, width, dtype=np.int32) if width else np.zeros(rows + 1, np.int32)
-    return pa.ListArray.from_arrays(offsets, pa.array(np.ascontiguousarray(matrix).ravel(), pa.float64()))
+    small = rows * width < 2**31
+    offsets = np.arange(rows + 1, dtype=np.int32 if small else np.int64) * width
+    values = pa.array(np.ascontiguousarray(matrix).ravel(), pa.float64())
+    return (pa.ListArray if small else pa.LargeListArray).from_arrays(offsets, values)
+
+
+def _table(saved: SavedDirectory, name: str, columns: Sequence[str]) -> pa.Table:
+    table = saved.read_table(name)
+    missing = [column for column in columns if column not in table.column_names]
+    if missing:
+        raise FormatError(f"'{saved.path}/{name}' has no column '{missing[0]}'; it was written by something else")
+    return table
 
 
 def _matrix(column: pa.ChunkedArray, path: str) -> np.ndarray:
-    rows: Sequence[np.ndarray] = [chunk.flatten().to_numpy() for chunk in column.chunks]
-    flat = np.concatenate(rows) if rows else np.zeros(0)
-    if len(column) == 0 or len(flat) % len(column):
-        raise FormatError(f"'{path}': rows of unequal length; the directory is damaged")
-    return flat.reshape(len(column), -1)
+    widths = pc.unique(pc.list_value_length(column)).to_pylist()
+    if len(widths) != 1 or widths[0] is None:
+        raise FormatError(f"'{path}': rows are missing or of unequal length; the directory is damaged")
+    matrix = np.concatenate([chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks])
+    if not np.all(np.isfinite(matrix)):
+        raise FormatError(f"'{path}': a number is missing or not finite; the directory is damaged")
+    return matrix.reshape(len(column), -1)

@@ -32,9 +32,9 @@ _SCHEMES = {"s3a": "s3", "s3n": "s3"}
 def resolve(path: str | os.PathLike[str]) -> tuple[fs.FileSystem, str]:
     """The file system a path lives on, and the path inside it."""
     text = os.fspath(path)
-    scheme = re.match(r"([a-zA-Z][a-zA-Z0-9+.-]*):", text)
+    scheme = re.match(r"([a-zA-Z][a-zA-Z0-9+.-]*):/", text)
     if scheme and scheme[1] != "file":
-        text = _SCHEMES.get(scheme[1], scheme[1]) + text[scheme.end() - 1 :]
+        text = _SCHEMES.get(scheme[1], scheme[1]) + text[scheme.end(1) :]
         try:
             return fs.FileSystem.from_uri(text)
         except (pa.ArrowInvalid, OSError) as error:
@@ -63,7 +63,7 @@ def remove(path: str | os.PathLike[str]) -> None:
 def write_file(path: str | os.PathLike[str], data: bytes, *, overwrite: bool = False) -> None:
     """Write a single file that appears complete or not at all."""
     if exists(path) and not overwrite:
-        raise InputError(f"'{path}' exists; choose another path, remove it, or allow overwriting")
+        raise _taken(path)
     filesystem, target = resolve(path)
     parent, name = target.rsplit("/", 1)
     staging = f"{parent}/.{name}.partial-{uuid.uuid4().hex[:8]}"
@@ -143,24 +143,39 @@ def new_directory(
 def staged(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[str]:
     """An empty hidden directory beside ``path`` that takes its place when the block ends, and goes when it raises.
 
-    For directories that Spark fills. The name is spelt as ``path`` is, scheme included.
+    For directories that Spark fills. The name is spelt as ``path`` is, scheme included. Object stores cannot rename
+    directories: there the block writes to ``path`` itself, and what makes a directory complete must be written last.
     """
     if exists(path) and not overwrite:
-        raise InputError(f"'{path}' exists; choose another path, remove it, or allow overwriting")
-    local = isinstance(resolve(path)[0], fs.LocalFileSystem)
-    text = resolve(path)[1] if local else os.fspath(path).rstrip("/")
+        raise _taken(path)
+    filesystem, target = resolve(path)
+    text = target if isinstance(filesystem, fs.LocalFileSystem) else os.fspath(path).rstrip("/")
     parent, name = text.rsplit("/", 1)
     tag = uuid.uuid4().hex[:8]
-    place, aside = f"{parent}/.{name}.partial-{tag}", f"{parent}/.{name}.replaced-{tag}"
-    filesystem, inside = resolve(place)
+    renames = _renames_directories(filesystem)
+    place = f"{parent}/.{name}.partial-{tag}" if renames else text
+    inside = resolve(place)[1]
     try:
+        if not renames:
+            remove(path)
         filesystem.create_dir(inside, recursive=True)
         yield place
-        _move_into_place(filesystem, inside, resolve(text)[1], resolve(aside)[1])
+        if renames:
+            if exists(path) and not overwrite:
+                raise _taken(path)
+            _move_into_place(filesystem, inside, target, resolve(f"{parent}/.{name}.replaced-{tag}")[1])
     except BaseException:
         with suppress(OSError):
             filesystem.delete_dir(inside)
         raise
+
+
+def _renames_directories(filesystem: fs.FileSystem) -> bool:
+    return filesystem.type_name in ("local", "hdfs", "mock")
+
+
+def _taken(path: str | os.PathLike[str]) -> InputError:
+    return InputError(f"'{path}' exists; choose another path, remove it, or allow overwriting")
 
 
 def _move_into_place(filesystem: fs.FileSystem, source: str, target: str, aside: str) -> None:
@@ -195,7 +210,7 @@ class SavedDirectory:
 
     def read_bytes(self, name: str) -> bytes:
         expected = self.manifest["files"].get(name)
-        if expected is None:
+        if not isinstance(expected, dict) or not {"bytes", "sha256"} <= expected.keys():
             raise FormatError(f"'{self.path}' has no '{name}'; it was written by something else or is damaged")
         try:
             with self._filesystem.open_input_stream(f"{self.path}/{name}") as source:
@@ -220,7 +235,7 @@ def open_directory(path: str | os.PathLike[str], kind: str, version: int) -> Sav
     """Open what :func:`new_directory` wrote; refuse anything incomplete, foreign or newer than this package."""
     filesystem, inside = resolve(path)
     if not exists(path):
-        raise InputError(f"there is no {kind} at '{path}'")
+        raise InputError(f"there is no {kind} at '{path}'{_interrupted(filesystem, inside)}")
     try:
         with filesystem.open_input_stream(f"{inside}/{MANIFEST}") as source:
             manifest = json.loads(source.read())
@@ -239,11 +254,21 @@ def open_directory(path: str | os.PathLike[str], kind: str, version: int) -> Sav
     return SavedDirectory(inside, manifest, filesystem)
 
 
+def _interrupted(filesystem: fs.FileSystem, inside: str) -> str:
+    """What to do when a process was killed between the two renames of an overwrite."""
+    parent, name = inside.rstrip("/").rsplit("/", 1)
+    entries = filesystem.get_file_info(fs.FileSelector(parent or "/", allow_not_found=True))
+    aside = sorted(entry.path for entry in entries if entry.base_name.startswith(f".{name}.replaced-"))
+    return f"; an overwrite was interrupted, what was there before is at '{aside[-1]}'" if aside else ""
+
+
 def fingerprint(*parts: bytes | str | np.ndarray) -> str:
     """SHA-256 over the parts, each with its type, shape and length."""
     digest = hashlib.sha256()
     for part in parts:
         if isinstance(part, np.ndarray):
+            if part.dtype.hasobject:
+                raise TypeError("arrays of objects have no stable bytes; fingerprint their text instead")
             array = np.ascontiguousarray(part)
             digest.update(f"{array.dtype.str}{array.shape}".encode())
             digest.update(array.tobytes())
