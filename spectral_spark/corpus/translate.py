@@ -23,6 +23,13 @@ def translated(frame: DataFrame, words: Sequence[str], target: Sequence[str]) ->
     return frame.mapInArrow(_Translator(mapping), schema)
 
 
+def in_vocabulary(frame: DataFrame, words: Sequence[str], target: Sequence[str] | None) -> DataFrame:
+    """The documents in the ids of ``target``: translated, or as they are when the vocabularies are the same."""
+    if target is None or tuple(words) == tuple(target):
+        return frame
+    return translated(frame, words, target).drop(UNSEEN)
+
+
 class _Translator:
     """Runs on an executor."""
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 
+from spectral_spark.corpus.translate import in_vocabulary
 from spectral_spark.engine.census import CensusResult, take_census
 from spectral_spark.engine.documents import DocumentColumns, inspect_documents
 from spectral_spark.engine.pack_counts import PackSettings, pack_counts
@@ -62,7 +63,7 @@ def evaluate(
 
     Parameters
     ----------
-    corpus : an opened corpus (``corpus.store.open_corpus``) with test documents and the model's vocabulary.
+    corpus : an opened corpus (``corpus.store.open_corpus``) with test documents.
     model : a fitted ``SpectralHDPModel``.
     seed : of the hash that halves the test documents.
 
@@ -72,8 +73,7 @@ def evaluate(
     ``npmi``, ``umass``, ``diversity``, ``prior`` (what was assumed) and ``nodes``, the same losses per tree node, each
     over all documents at or below it.
     """
-    _check_vocabulary(corpus, model)
-    test, train = corpus.documents("test"), corpus.documents("train")
+    test, train = _documents(corpus, model, "test"), _documents(corpus, model, "train")
     if test.isEmpty():
         raise InputError("the corpus has no test documents; ingest it with --holdout N to set some aside")
     return evaluate_topics(test, train, CORPUS_COLUMNS, scored_topics(model), progress=progress, seed=seed)
@@ -152,10 +152,12 @@ def _node_losses(tree: DocumentTree, sums: dict[str, np.ndarray]) -> Iterator[di
                    "documents": int(documents)}
 
 
-def _check_vocabulary(corpus: Any, model: Any) -> None:
-    expected, found, size = model.files.vocabulary, tuple(corpus.vocabulary), model.files.topics.shape[0]
-    if len(found) != size or (expected is not None and tuple(expected) != found):
+def _documents(corpus: Any, model: Any, split: str) -> DataFrame:
+    """Documents of a corpus in the model's vocabulary; words that it lacks are left out."""
+    known, size = model.files.vocabulary, model.files.topics.shape[0]
+    if known is None and len(corpus.vocabulary) != size:
         raise InputError(
-            f"the corpus has a vocabulary of {len(found)} words that is not the model's ({size} words); ingest the "
-            "documents again with the model's vocabulary"
+            f"the corpus has {len(corpus.vocabulary)} words, the model {size} and no vocabulary to tell them by; fit it "
+            "with its vocabulary"
         )
+    return in_vocabulary(corpus.documents(split), corpus.vocabulary, known)

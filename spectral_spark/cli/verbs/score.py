@@ -37,13 +37,14 @@ def run(run: "Run", settings: Namespace) -> None:
 
     from spectral_spark import SpectralHDPModel
     from spectral_spark.corpus.store import open_corpus
+    from spectral_spark.corpus.translate import in_vocabulary
     from spectral_spark.engine.parquet import write_parquet
 
     corpus = open_corpus(run.spark, settings.corpus)
     model = SpectralHDPModel.load(settings.model)
     documents = corpus.documents(None if settings.split in (None, "all") else settings.split)
     shares = vector_to_array(F.col("topicDistribution")).alias("topicDistribution")
-    scored = model.transform(documents).select("doc_id", shares)
+    scored = model.transform(in_vocabulary(documents, corpus.vocabulary, model.words)).select("doc_id", shares)
     with run.terminal.doing("scoring"):
         written = write_parquet(scored, settings.output, overwrite=settings.overwrite)
     run.terminal.say(f"scores {settings.output}: {number(written)} documents in {duration(run.seconds)}")
@@ -58,7 +59,7 @@ VERB = Verb(
     ),
     example="spectral-spark score --corpus out/corpus --model out/model --output out/scores",
     flags=(
-        Flag("corpus", "the documents, a corpus with the model's vocabulary", metavar="CORPUS", required=True),
+        Flag("corpus", "the documents, a corpus as ingest makes it", metavar="CORPUS", required=True),
         Flag("model", "a fitted model", metavar="MODEL", required=True),
         Flag("output", "directory of Parquet files to make", metavar="DIR", required=True),
         Flag("split", "which documents (default all)", choices=SPLITS),
