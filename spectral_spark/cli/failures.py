@@ -20,13 +20,13 @@ def explain(error: BaseException) -> tuple[str, int]:
     """
     if isinstance(error, KeyboardInterrupt):
         return "interrupted; nothing half-made was left behind", INTERRUPTED
+    text = _whole_text(error)
+    if "No space left on device" in text or getattr(error, "errno", None) == errno.ENOSPC:
+        return _NO_SPACE, INTERNAL                          # first: a full disk breaks everything else in some way
     if isinstance(error, SpectralError):
         return str(error), USAGE
-    text = _whole_text(error)
     if ours := _OURS.search(text):
         return ours[2].strip(), USAGE
-    if "No space left on device" in text or getattr(error, "errno", None) == errno.ENOSPC:
-        return _NO_SPACE, INTERNAL
     if _OUT_OF_MEMORY.search(text):
         return ("out of memory; give Spark more (--spark-conf spark.driver.memory=8g, or "
                 "spark.executor.memory=8g on a cluster), or use a smaller --vocab-size or --k"), INTERNAL

@@ -2,6 +2,7 @@
 
 import signal
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Sequence
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 class Run:
     """What a verb has at hand while it works."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, spark: "SparkSession | None" = None) -> None:
         self.request = request
+        self._given = spark
         self.terminal = Terminal(quiet=request.settings.quiet)
         self.started = time.perf_counter()
         self.log: Path | None = None
@@ -36,7 +38,9 @@ class Run:
 
     @cached_property
     def spark(self) -> "SparkSession":
-        """The session, started when it is first asked for."""
+        """The session: the one that was given, or one started when it is first asked for."""
+        if self._given is not None:
+            return self._given
         from spectral_spark.engine.session import new_log, start_session, started_by_spark_submit
 
         settings = self.request.settings
@@ -62,16 +66,15 @@ class Run:
         """Run another verb inside this one, in the same Spark session."""
         request = parse(words)
         assert isinstance(request, Request)
-        step = Run(request)
+        step = Run(request, self.spark)
         step.terminal = self.terminal
-        step.__dict__["spark"] = self.spark
         request.verb.plan(request.settings)
         request.verb.run(step, request.settings)
 
     def close(self, failed: bool) -> None:
         """Stop Spark. Its log goes too, unless something unexpected happened."""
         self.terminal.clear()
-        if "spark" in self.__dict__:
+        if "spark" in self.__dict__ and self._given is None:
             with suppress(Exception):
                 self.spark.stop()
         if self.log is None:
@@ -82,10 +85,11 @@ class Run:
             self.log.unlink(missing_ok=True)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, spark: "SparkSession | None" = None) -> int:
     """Run ``argv`` and return the exit code: 0 only when the output is complete.
 
-    2 stands for wrong usage or input, 1 for a failure of ours or Spark's, 130 for an interrupt.
+    2 stands for wrong usage or input, 1 for a failure of ours or Spark's, 130 for an interrupt. A session that is given
+    is used and left running; otherwise one is started where it is needed, and stopped.
     """
     words = list(sys.argv[1:] if argv is None else argv)
     try:
@@ -95,13 +99,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(request, str):
         print(request, end="", file=sys.stdout if words else sys.stderr)
         return 0 if words else USAGE
-    return execute(request)
+    return execute(request, spark)
 
 
-def execute(request: Request) -> int:
+def execute(request: Request, spark: "SparkSession | None" = None) -> int:
     """Plan, and unless it is a dry run, do it."""
-    previous = signal.signal(signal.SIGTERM, _interrupt)
-    run = Run(request)
+    watching = threading.current_thread() is threading.main_thread()        # others may not set signal handlers
+    previous = signal.signal(signal.SIGTERM, _interrupt) if watching else None
+    run = Run(request, spark)
     code = INTERNAL
     try:
         plan = request.verb.plan(request.settings)
@@ -115,7 +120,8 @@ def execute(request: Request) -> int:
         code = _report(error, request.settings.debug)
     finally:
         run.close(failed=code == INTERNAL)
-        signal.signal(signal.SIGTERM, previous)
+        if watching:
+            signal.signal(signal.SIGTERM, previous)
     return code
 
 
