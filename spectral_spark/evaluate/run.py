@@ -157,7 +157,7 @@ def _documents(corpus: Any, model: Any, split: str) -> DataFrame:
     known, size = model.files.vocabulary, model.files.topics.shape[0]
     if known is None and len(corpus.vocabulary) != size:
         raise InputError(
-            f"the corpus has {len(corpus.vocabulary)} words, the model {size} and no vocabulary to tell them by; fit it "
-            "with its vocabulary"
+            f"the corpus has {len(corpus.vocabulary)} words, the model {size} and no vocabulary to tell them by; "
+            "fit it with its vocabulary"
         )
     return in_vocabulary(corpus.documents(split), corpus.vocabulary, known)

@@ -1,5 +1,6 @@
-"""Three days through updates are one fit of the union in the same basis; nothing counts twice; topics keep their places."""
+"""Three days of updates are one fit of the union in the same basis; nothing counts twice; topics keep their places."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -66,7 +67,7 @@ def test_other_weightings_follow_the_grown_tree(days: list[DataFrame], documents
 
 
 def test_topics_keep_their_places(spectral_days: list[SpectralHDPModel]) -> None:
-    for before, after in zip(spectral_days[:-1], spectral_days[1:], strict=True):
+    for before, after in pairwise(spectral_days):
         shared = 1 - np.abs(before.topicsMatrix() - after.topicsMatrix()).sum(axis=0) / 2
         assert shared.min() > 0.6
         changes = after.changes
