@@ -25,7 +25,7 @@ from spectral_spark.report.wording import answers, corpus_name
 from spectral_spark.storage import exists, resolve, write_file
 
 _LIBRARIES = ("vendor/d3.min.js", "vendor/plot.umd.min.js")
-_SCRIPTS = ("dom", "model", "topics", "map", "search", "tree", "compare", "charts", "main")
+_SCRIPTS = ("dom", "model", "topics", "map", "search", "fields", "tree", "compare", "changes", "hood", "main")
 _WORDS_IN_TABLE = 12
 
 

@@ -22,20 +22,28 @@ def answers(files: TopicModelFiles, evaluation: Mapping[str, Any] | None) -> lis
         _how_many(files),
         _how_good(evaluation),
         _how_long(files.summary),
-        _left_out(files.summary),
+        _left_out(files),
     ]
+
+
+def corpus_facts(files: TopicModelFiles) -> Mapping[str, Any]:
+    """What the run report tells about the corpus (``corpus``, there or under ``extra``): name, read, dropped."""
+    extra = files.summary.get("extra")
+    for source in (files.summary, extra if isinstance(extra, Mapping) else {}):
+        value = source.get("corpus")
+        if isinstance(value, str):
+            return {"name": value}
+        if isinstance(value, Mapping):
+            return value
+    return {}
 
 
 def corpus_name(files: TopicModelFiles) -> str | None:
     """What the run report calls the corpus, when it says."""
-    extra = files.summary.get("extra")
-    for source in (files.summary, extra if isinstance(extra, Mapping) else {}, files.metadata):
-        for key in ("title", "corpus", "source"):
-            value = source.get(key)
-            if isinstance(value, Mapping):
-                value = value.get("name") or value.get("path")
-            if isinstance(value, str) and value.strip():
-                return value.rstrip("/").rsplit("/", 1)[-1] or value
+    facts = corpus_facts(files)
+    for value in (facts.get("title"), facts.get("name"), facts.get("source"), facts.get("path")):
+        if isinstance(value, str) and value.strip():
+            return value.rstrip("/").rsplit("/", 1)[-1] or value
     return None
 
 
@@ -161,17 +169,20 @@ def _how_long(summary: Mapping[str, Any]) -> Answer:
     return Answer(question, seconds_text(total), over or "From the first document to the finished model.")
 
 
-def _left_out(summary: Mapping[str, Any]) -> Answer:
+def _left_out(files: TopicModelFiles) -> Answer:
     question = "What was left out?"
-    dropped = summary.get("dropped")
-    parts = _counts(dropped if isinstance(dropped, Mapping) else {})
-    total = sum(number for _, number in parts)
-    if not isinstance(dropped, Mapping):
+    reading, fitting = corpus_facts(files).get("dropped"), files.summary.get("dropped")
+    if not isinstance(reading, Mapping) and not isinstance(fitting, Mapping):
         return Answer(question, "unknown", "The run report does not say what was dropped.")
+    texts, total = [], 0.0
+    for when, dropped in (("When the corpus was read", reading), ("By the fit", fitting)):
+        parts = [part for part in _counts(dropped if isinstance(dropped, Mapping) else {}) if part[1]]
+        total += sum(number for _, number in parts)
+        if parts:
+            texts.append(f"{when}: " + "; ".join(f"{name} {number:,.0f}" for name, number in parts) + ".")
     if not total:
         return Answer(question, "nothing", "Every document of the corpus is in the model.")
-    listed = "; ".join(f"{name}: {number:,.0f}" for name, number in parts if number)
-    return Answer(question, f"{count_text(total)} dropped", f"Left out, with the reason: {listed}.")
+    return Answer(question, _plural(total, "document"), " ".join(texts))
 
 
 def _counts(values: Mapping[str, Any], prefix: str = "") -> list[tuple[str, float]]:

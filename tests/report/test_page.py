@@ -115,12 +115,24 @@ def test_size_for_a_large_model(saved: Save, tmp_path: Path) -> None:
 def test_the_overview_says_what_is_known(saved: Save, tmp_path: Path) -> None:
     page = built(saved, tmp_path)
     for words in ("12,000 documents", "987,654 words", "12 topics", "12 values lie above the noise floor",
-                  "67% less to guess", "6.900 against 8.000", "NPMI", "12.5 s", "too short: 17"):
+                  "67% less to guess", "6.900 against 8.000", "NPMI", "12.5 s", "By the fit: too short 17."):
         assert words in page
     bare = built(saved, tmp_path, evaluated=False, summary={}, widths=())
     for words in ("not evaluated", "not divided into groups", "The run report has no times"):
         assert words in bare
     assert "Compare two groups" not in bare
+
+
+def test_the_corpus_gives_the_title_and_what_reading_dropped(saved: Save, tmp_path: Path) -> None:
+    corpus = {"name": "out/enron", "dropped": {"duplicate": 30_463, "empty": 0}}
+    page = built(saved, tmp_path, summary={"extra": {"corpus": corpus}, "dropped": {"too_short": 2}})
+    assert "<title>enron " in page
+    assert "30,465 documents" in page
+    assert "When the corpus was read: duplicate 30,463. By the fit: too short 2." in page
+
+
+def test_without_a_name_the_folder_is_the_title(saved: Save, tmp_path: Path) -> None:
+    assert f"<title>{tmp_path.name} " in built(saved, tmp_path, summary={})       # the model lies in its folder "model"
 
 
 def test_a_model_worse_than_the_unigram_is_not_praised(saved: Save, tmp_path: Path) -> None:

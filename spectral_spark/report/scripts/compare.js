@@ -4,17 +4,25 @@ const COMPARED_TOPICS = 15;
 const pair = { a: 0, b: 0 };
 
 function comparedTopics() {
-  return moves(pair.a, pair.b).map(({ topic, here, there, move }) => ({ topic, a: here, b: there, move }))
-    .sort((x, y) => Math.abs(y.move) - Math.abs(x.move) || x.topic - y.topic).slice(0, COMPARED_TOPICS);
+  return moves(pair.a, pair.b)
+    .map(({ topic, here, there, move }) => ({ topic, a: here, b: there, move }))
+    .sort((x, y) => Math.abs(y.move) - Math.abs(x.move) || x.topic - y.topic)
+    .slice(0, COMPARED_TOPICS);
 }
 
 function compareChart(rows) {
-  const holder = byId("compare-result"), width = Math.max(holder.clientWidth || 600, 240), slim = width < 560;
+  const width = Math.max(byId("compare-result").clientWidth || 600, 240);
+  const slim = width < 560;
   const name = (row) => shortened(`${row.topic} ${model.topicName(row.topic)}`, slim ? 22 : 38);
   const order = rows.map((row) => row.topic);
   const svg = Plot.plot({
-    width, marginLeft: slim ? 8 : 250, marginRight: 24, marginTop: 26, height: rows.length * (slim ? 38 : 27) + 50,
-    ariaLabel: "Topic shares of the two groups, topics with the largest difference first", ariaDescription: "The table below holds the same numbers.",
+    width,
+    marginLeft: slim ? 8 : 250,
+    marginRight: 24,
+    marginTop: 26,
+    height: rows.length * (slim ? 38 : 27) + 50,
+    ariaLabel: "Topic shares of the two groups, topics with the largest difference first",
+    ariaDescription: "The table below holds the same numbers.",
     style: { fontSize: "12.5px", background: "transparent" },
     x: { grid: true, tickFormat: (value) => percent(value), ticks: slim ? 4 : 8, label: null, zero: true },
     y: { domain: order, axis: null, padding: 0.2 },
@@ -22,7 +30,15 @@ function compareChart(rows) {
       Plot.ruleY(rows, { y: "topic", x1: "a", x2: "b", stroke: colour("quiet"), strokeWidth: 2, strokeOpacity: 0.55 }),
       Plot.dot(rows, { y: "topic", x: "a", fill: colour("a"), r: 6 }),
       Plot.dot(rows, { y: "topic", x: "b", fill: colour("b"), r: 6, symbol: "diamond" }),
-      Plot.text(rows, { y: "topic", text: name, frameAnchor: "left", textAnchor: slim ? "start" : "end", dx: slim ? 0 : -10, dy: slim ? -14 : 0, fill: colour("ink") }),
+      Plot.text(rows, {
+        y: "topic",
+        text: name,
+        frameAnchor: "left",
+        textAnchor: slim ? "start" : "end",
+        dx: slim ? 0 : -10,
+        dy: slim ? -14 : 0,
+        fill: colour("ink"),
+      }),
     ],
   });
   svg.setAttribute("role", "img");
@@ -30,12 +46,11 @@ function compareChart(rows) {
 }
 
 function compareTable(rows) {
-  return h("details", { class: "fold print-open" }, h("summary", {}, "The same as a table"),
-    h("div", { class: "scroll" }, h("table", { id: "compare-table" },
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Topic"), h("th", { scope: "col", class: "number" }, bdi(model.nodeName(pair.a))),
-        h("th", { scope: "col", class: "number" }, bdi(model.nodeName(pair.b))), h("th", { scope: "col", class: "number" }, "Points"))),
-      h("tbody", {}, rows.map((row) => h("tr", {}, h("th", { scope: "row" }, topicButton(row.topic)), h("td", { class: "number" }, percent(row.a)),
-        h("td", { class: "number" }, percent(row.b)), h("td", { class: "number" }, points(row.move))))))));
+  const names = [pair.a, pair.b].map((node) => [bdi(model.nodeName(node)), NUMBER]);
+  const cells = (item) =>
+    row(topicButton(item.topic), number(percent(item.a)), number(percent(item.b)), number(points(item.move)));
+  const content = table({ id: "compare-table" }, ["Topic", ...names, ["Points", NUMBER]], rows.map(cells));
+  return fold("The same as a table", "print-open", scrolled(content));
 }
 
 function verdict(distance) {
@@ -45,16 +60,32 @@ function verdict(distance) {
   return "little in common";
 }
 
+function sidePart(node, key, leading) {
+  const topics = leading.flatMap((item, i) => [i ? "; " : "", ...listed(model.topics.labels[item.topic])]);
+  return h(
+    "p",
+    {},
+    h("span", { class: `key key-${key}`, "aria-hidden": "true" }),
+    " ",
+    h("strong", {}, nodeButton(node)),
+    ` (${plural(model.nodes.documents[node], "document")})`,
+    topics.length ? [" says more about ", ...topics] : [],
+    ".",
+  );
+}
+
 function drawComparison() {
-  const rows = comparedTopics(), distance = model.distance(pair.a, pair.b);
-  const leading = (sign) => rows.filter((row) => row.move * sign > 0).slice(0, 3).flatMap((row, i) => [i ? "; " : "", listed(model.topics.labels[row.topic])]).flat();
-  const side = (node, sign, key) => h("p", {}, h("span", { class: `key key-${key}`, "aria-hidden": "true" }), " ", h("strong", {}, nodeButton(node)),
-    ` (${plural(model.nodes.documents[node], "document")})`, ...(leading(sign).length ? [" says more about ", ...leading(sign)] : []), ".");
+  const rows = comparedTopics();
+  const distance = model.distance(pair.a, pair.b);
+  const leading = (sign) => rows.filter((item) => item.move * sign > 0).slice(0, 3);
   byId("compare-result").replaceChildren(
     h("p", {}, h("strong", {}, `Distance ${distance.toFixed(2)}`), `: ${verdict(distance)}.`),
-    side(pair.a, 1, "a"), side(pair.b, -1, "b"),
-    h("figure", { class: "chart" }, compareChart(rows)), compareTable(rows));
-  announce(`Distance ${distance.toFixed(2)}: ${verdict(distance)}`);
+    sidePart(pair.a, "a", leading(1)),
+    sidePart(pair.b, "b", leading(-1)),
+    h("figure", { class: "chart" }, compareChart(rows)),
+    compareTable(rows),
+  );
+  return `Distance ${distance.toFixed(2)}: ${verdict(distance)}`;
 }
 
 function showPair() {
@@ -74,22 +105,34 @@ function compareFrom(node) {
 
 function startCompare() {
   if (!byId("compare-a")) return;
-  const labels = nodeLabels();
   let from = 0;
   while (model.children[from].length === 1) from = model.children[from][0];
-  const largest = [...model.children[from]].sort((a, b) => model.nodes.documents[b] - model.nodes.documents[a] || a - b);
+  const largest = [...model.children[from]].sort(
+    (a, b) => model.nodes.documents[b] - model.nodes.documents[a] || a - b,
+  );
   pair.a = largest[0] ?? 1;
   pair.b = largest[1] ?? 0;
   for (const key of ["a", "b"]) {
     const input = byId(`compare-${key}`);
-    nodeField(input, byId("compare-suggestions"), labels, (node) => { pair[key] = node; drawComparison(); });
+    nodeField(input, byId("compare-suggestions"), (node) => {
+      pair[key] = node;
+      announce(drawComparison());
+    });
     input.addEventListener("focus", () => input.select());
-    input.addEventListener("blur", () => { input.value = model.nodeLabel(pair[key]); });
+    input.addEventListener("blur", () => {
+      input.value = model.nodeLabel(pair[key]);
+    });
   }
-  byId("compare-swap").addEventListener("click", () => { [pair.a, pair.b] = [pair.b, pair.a]; showPair(); });
+  byId("compare-swap").addEventListener("click", () => {
+    [pair.a, pair.b] = [pair.b, pair.a];
+    showPair();
+  });
   let width = 0;
   new ResizeObserver(() => {
     const now = byId("compare-result").clientWidth;
-    if (now !== width) { width = now; showPair(); }
+    if (now !== width) {
+      width = now;
+      showPair();
+    }
   }).observe(byId("compare-result"));
 }

@@ -40,15 +40,45 @@ function points(difference) {
   return `${value >= 0 ? "+" : "−"}${Math.abs(value).toFixed(digits)}`;
 }
 
-const plural = (number, one, many) => `${count(number)} ${number === 1 ? one : many ?? one + "s"}`;
+const plural = (number, one, many) => `${count(number)} ${number === 1 ? one : (many ?? one + "s")}`;
 
 function bar(share, most, marker) {
   const width = most > 0 ? Math.min(share / most, 1) * 100 : 0;
   const parts = [h("i", { style: { width: `${width.toFixed(2)}%` } })];
   if (marker !== undefined) {
-    parts.push(h("b", { style: { "inset-inline-start": `calc(${(Math.min(marker / most, 1) * 100).toFixed(2)}% - 1px)` } }));
+    parts.push(
+      h("b", { style: { "inset-inline-start": `calc(${(Math.min(marker / most, 1) * 100).toFixed(2)}% - 1px)` } }),
+    );
   }
   return h("div", { class: marker === undefined ? "bar" : "bar marked", "aria-hidden": "true" }, parts);
+}
+
+// Tables: a column is a heading or [heading, attributes]; a row is its heading and then cells.
+const NUMBER = { class: "number" };
+const WIDE_NUMBER = { class: "number wide-only" };
+const WITH_BAR = { colspan: 2 };
+function table(attributes, columns, rows) {
+  const heading = ([text, extra]) => h("th", { scope: "col", ...extra }, text);
+  const headings = columns.map((column) => heading(Array.isArray(column) ? column : [column, {}]));
+  return h("table", attributes, columns.length ? h("thead", {}, h("tr", {}, headings)) : null, h("tbody", {}, rows));
+}
+const row = (heading, ...cells) => h("tr", {}, h("th", { scope: "row" }, heading), cells);
+const number = (text) => h("td", NUMBER, text);
+const wideNumber = (text) => h("td", WIDE_NUMBER, text);
+const barCell = (...values) => h("td", { class: "bar-cell" }, bar(...values));
+const scrolled = (content) => h("div", { class: "scroll" }, content);
+
+const button = (text, act, attributes = {}) => h("button", { type: "button", onclick: act, ...attributes }, text);
+const link = (text, act) => button(text, act, { class: "link" });
+const fold = (title, kind, content) => h("details", { class: `fold ${kind}` }, h("summary", {}, title), content);
+const stats = (facts) =>
+  h(
+    "dl",
+    { class: "stats" },
+    facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
+  );
+function options(list, values) {
+  list.replaceChildren(...values.map((value) => h("option", { value })));
 }
 
 function listed(items) {
@@ -58,7 +88,9 @@ function listed(items) {
 let announceTimer = 0;
 function announce(text) {
   clearTimeout(announceTimer);
-  announceTimer = setTimeout(() => { byId("announce").textContent = text; }, 150);
+  announceTimer = setTimeout(() => {
+    byId("announce").textContent = text;
+  }, 150);
 }
 
 const colour = (name) => `var(--${name})`;

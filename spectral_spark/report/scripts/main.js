@@ -16,13 +16,32 @@ function follow(first) {
   }
 }
 
+// Paper has no folds.
+function unfold() {
+  for (const part of document.querySelectorAll("details.print-open:not([open])")) {
+    part.dataset.closed = "1";
+    part.open = true;
+  }
+  drawHood();
+}
+
+function foldAgain() {
+  for (const part of document.querySelectorAll("details[data-closed]")) {
+    delete part.dataset.closed;
+    part.open = false;
+  }
+}
+
 for (const part of document.querySelectorAll(".live")) part.hidden = false;
 startTopics();
 startMap();
 startSearch();
 startTree();
 startCompare();
-startCharts();
+startChanges();
+startHood();
+window.addEventListener("beforeprint", unfold);
+window.addEventListener("afterprint", foldAgain);
 window.addEventListener("hashchange", () => follow(false));
 if (location.hash) follow(true);
 document.documentElement.dataset.ready = String(Math.round(performance.now()));

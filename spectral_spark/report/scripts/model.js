@@ -4,7 +4,8 @@ const data = JSON.parse(byId("data").textContent);
 
 function unpack(text, Type) {
   if (Uint8Array.fromBase64) return new Type(Uint8Array.fromBase64(text).buffer);
-  const raw = atob(text), bytes = new Uint8Array(raw.length);
+  const raw = atob(text),
+    bytes = new Uint8Array(raw.length);
   for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
   return new Type(bytes.buffer);
 }
@@ -19,15 +20,23 @@ const model = (() => {
   const usedIn = unpack(wordTopics.topics, Uint16Array);
   const usedShare = unpack(wordTopics.shares, Uint8Array);
   const children = nodes.names.map(() => []);
-  nodes.parents.forEach((parent, node) => { if (parent >= 0) children[parent].push(node); });
+  nodes.parents.forEach((parent, node) => {
+    if (parent >= 0) children[parent].push(node);
+  });
 
   function relevant(topic, lambda, most) {
     const found = [];
     for (let i = topics.offsets[topic]; i < topics.offsets[topic + 1]; i++) {
-      const word = candidateWords[i], share = candidateShares[i];
+      const word = candidateWords[i],
+        share = candidateShares[i];
       if (!(share > 0)) continue;
       const score = Math.log(share) - (1 - lambda) * Math.log(Math.max(wordShares[word], 1e-30));
-      found.push({ word, share, score, here: Math.min(topics.weights[topic] * share / Math.max(wordShares[word], 1e-30), 1) });
+      found.push({
+        word,
+        share,
+        score,
+        here: Math.min((topics.weights[topic] * share) / Math.max(wordShares[word], 1e-30), 1),
+      });
     }
     found.sort((a, b) => b.score - a.score || a.word - b.word);
     return found.slice(0, most);
@@ -47,7 +56,9 @@ const model = (() => {
   function distance(a, b) {
     let bits = 0;
     for (let t = 0; t < k; t++) {
-      const p = share(a, t), q = share(b, t), m = (p + q) / 2;
+      const p = share(a, t),
+        q = share(b, t),
+        m = (p + q) / 2;
       if (p > 0) bits += 0.5 * p * Math.log2(p / m);
       if (q > 0) bits += 0.5 * q * Math.log2(q / m);
     }
@@ -61,13 +72,36 @@ const model = (() => {
   }
 
   const nodeName = (node) => (nodes.parents[node] < 0 ? "Whole corpus" : nodes.names[node] || "(no name)");
-  const nodeLabel = (node) => (nodes.parents[node] < 0 ? "Whole corpus" : path(node).slice(1).map(nodeName).join(" › "));
+  const nodeLabel = (node) =>
+    nodes.parents[node] < 0 ? "Whole corpus" : path(node).slice(1).map(nodeName).join(" › ");
+  const shortLabel = (node) => {
+    const names = path(node)
+      .slice(1)
+      .map((at) => shortened(nodeName(at), 40));
+    return names.join(" › ") || nodeName(node);
+  };
   const topicName = (topic) => topics.labels[topic].join(" · ") || "(no words)";
   const largestFirst = [...topics.weights.keys()].sort((a, b) => topics.weights[b] - topics.weights[a] || a - b);
 
   return {
-    k, words, wordShares, topics, nodes, children, relevant, topicsOfWord, share, mix, distance, path, nodeName, nodeLabel,
-    topicName, largestFirst, size: nodes.names.length,
+    k,
+    words,
+    wordShares,
+    topics,
+    nodes,
+    children,
+    relevant,
+    topicsOfWord,
+    share,
+    mix,
+    distance,
+    path,
+    nodeName,
+    nodeLabel,
+    shortLabel,
+    topicName,
+    largestFirst,
+    size: nodes.names.length,
   };
 })();
 
@@ -80,9 +114,8 @@ function set(changes) {
   for (const [keys, listener] of listeners) if (keys.some((key) => key in changes)) listener(changes);
 }
 
-function topicButton(topic) {
-  return h("button", { type: "button", class: "link", onclick: () => openTopic(topic) }, `${topic} `, listed(model.topics.labels[topic]));
-}
+const topicButton = (topic) => link([`${topic} `, ...listed(model.topics.labels[topic])], () => openTopic(topic));
+const nodeButton = (node) => link(bdi(model.shortLabel(node)), () => openNode(node));
 
 // Selections live in the address, so that the back button and links work.
 function goTo(hash) {

@@ -17,41 +17,57 @@ function matchingWords(text) {
 }
 
 function wordChips(words) {
-  return h("ul", { class: "chips" }, words.map((word) => h("li", {},
-    h("button", { type: "button", onclick: () => searchWord(word) }, bdi(model.words[word])))));
+  const chip = (word) =>
+    h(
+      "li",
+      {},
+      button(bdi(model.words[word]), () => searchWord(word)),
+    );
+  return h("ul", { class: "chips" }, words.map(chip));
 }
 
 function wordCard(word, others) {
-  const found = model.topicsOfWord(word), most = Math.max(...found.map((item) => item.share), 0);
+  const found = model.topicsOfWord(word);
+  const most = Math.max(...found.map((item) => item.share), 0);
+  const uses = (share) => (share < 0.01 ? "<1%" : `${Math.round(share * 100)}%`);
   return [
     h("h3", {}, "“", bdi(model.words[word]), "”"),
-    h("p", { class: "hint" }, `${percent(model.wordShares[word])} of all words in the corpus. When it is used, it is in these topics:`),
-    h("table", { class: "bars", id: "word-topics" },
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Topic"), h("th", { scope: "col", colspan: 2 }, "Share of the word's uses"))),
-      h("tbody", {}, found.map(({ topic, share }) => h("tr", {},
-        h("th", { scope: "row" }, topicButton(topic)),
-        h("td", { class: "bar-cell" }, bar(share, most)),
-        h("td", { class: "number" }, share < 0.01 ? "<1%" : `${Math.round(share * 100)}%`))))),
-    others.length ? h("p", { class: "hint part" }, "Similar spellings") : "", others.length ? wordChips(others) : "",
+    h("p", { class: "hint" }, `${percent(model.wordShares[word])} of all words in the corpus, used in these topics:`),
+    table(
+      { class: "bars", id: "word-topics" },
+      ["Topic", ["Share of the word's uses", WITH_BAR]],
+      found.map(({ topic, share }) => row(topicButton(topic), barCell(share, most), number(uses(share)))),
+    ),
+    ...(others.length ? [h("p", { class: "hint part" }, "Similar spellings"), wordChips(others)] : []),
   ];
 }
 
+function unknownWord(text) {
+  const rest = `”. It knows ${plural(model.words.length, "word")}; rare and very common ones were left out.`;
+  return h("p", {}, "The model does not know “", bdi(text), rest);
+}
+
 function showSearch() {
-  const text = byId("word-search").value, result = byId("word-result"), found = matchingWords(text);
-  byId("word-suggestions").replaceChildren(...found.map((word) => { const o = h("option", {}); o.value = model.words[word]; return o; }));
-  result.hidden = !text.trim();
-  const word = found.length && folded[found[0]] === text.trim().toLocaleLowerCase() ? found[0] : null;
+  const text = byId("word-search").value.trim();
+  const result = byId("word-result");
+  const found = matchingWords(text);
+  const word = found.length && folded[found[0]] === text.toLocaleLowerCase() ? found[0] : null;
+  options(
+    byId("word-suggestions"),
+    found.map((match) => model.words[match]),
+  );
+  result.hidden = !text;
   if (word !== state.word) set({ word });
-  if (result.hidden) return;
+  if (!text) return;
   if (word !== null) {
     result.replaceChildren(...wordCard(word, found.slice(1, 9)));
-    const first = model.topicsOfWord(word)[0];
+    const [first] = model.topicsOfWord(word);
     if (first) announce(`${model.words[word]}: mostly in topic ${first.topic}, ${model.topicName(first.topic)}`);
   } else if (found.length) {
     result.replaceChildren(h("p", {}, "Words with these letters:"), wordChips(found));
-    announce(plural(found.length, "word") + " with these letters");
+    announce(`${plural(found.length, "word")} with these letters`);
   } else {
-    result.replaceChildren(h("p", {}, "The model does not know “", bdi(text.trim()), `”. It knows ${plural(model.words.length, "word")}; rare and very common ones were left out when the corpus was read.`));
+    result.replaceChildren(unknownWord(text));
     announce("No such word");
   }
 }

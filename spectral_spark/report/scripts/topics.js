@@ -1,6 +1,7 @@
 // The list of topics and the one that is open.
 
-const WORDS_SHOWN = 20, WORDS_MORE = 60;
+const WORDS_SHOWN = 20,
+  WORDS_MORE = 60;
 let wordsShown = WORDS_SHOWN;
 
 function topicOrder(kind) {
@@ -14,12 +15,15 @@ function drawTopicList() {
   const most = Math.max(...model.topics.weights);
   const items = topicOrder(byId("topic-order").value).map((topic) => {
     const weight = model.topics.weights[topic];
-    const button = h("button", { type: "button", "data-topic": topic, tabindex: "-1", onclick: () => openTopic(topic) },
+    const button = h(
+      "button",
+      { type: "button", "data-topic": topic, tabindex: "-1", onclick: () => openTopic(topic) },
       h("span", { class: "count" }, h("span", { class: "unseen" }, "Topic "), String(topic)),
       h("span", { class: "name" }, listed(model.topics.labels[topic])),
       h("span", { class: "share" }, percent(weight)),
       h("span", { class: "more" }),
-      bar(weight, most));
+      bar(weight, most),
+    );
     return h("li", {}, button);
   });
   byId("topic-list").replaceChildren(...items);
@@ -32,7 +36,10 @@ function fillTopicWords() {
   for (const button of byId("topic-list").querySelectorAll("button")) {
     const topic = Number(button.dataset.topic);
     const named = new Set(model.topics.labels[topic]);
-    const others = model.relevant(topic, state.lambda, 12).map((item) => model.words[item.word]).filter((word) => !named.has(word));
+    const others = model
+      .relevant(topic, state.lambda, 12)
+      .map((item) => model.words[item.word])
+      .filter((word) => !named.has(word));
     button.querySelector(".more").replaceChildren(...listed(others.slice(0, 7)));
   }
 }
@@ -43,8 +50,10 @@ function markTopic() {
     button.setAttribute("aria-current", String(here));
     button.tabIndex = here ? 0 : -1;
     if (here) {
-      const list = byId("topic-list"), top = button.offsetTop;
-      if (top < list.scrollTop || top + button.offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = top - 40;
+      const list = byId("topic-list"),
+        top = button.offsetTop;
+      if (top < list.scrollTop || top + button.offsetHeight > list.scrollTop + list.clientHeight)
+        list.scrollTop = top - 40;
     }
   }
 }
@@ -61,25 +70,25 @@ function topicListKeys(event) {
 function wordTable(topic) {
   const found = model.relevant(topic, state.lambda, wordsShown);
   const most = Math.max(...found.map((item) => item.share), 0);
-  return h("table", { class: "bars", id: "topic-words" },
-    h("thead", {}, h("tr", {},
-      h("th", { scope: "col" }, "Word"),
-      h("th", { scope: "col", colspan: 2 }, "Share of the topic"),
-      h("th", { scope: "col", class: "number" }, "Of its uses, here"))),
-    h("tbody", {}, found.map((item) => h("tr", {},
-      h("th", { scope: "row" }, h("button", { type: "button", class: "link", onclick: () => searchWord(item.word) }, bdi(model.words[item.word]))),
-      h("td", { class: "bar-cell" }, bar(item.share, most)),
-      h("td", { class: "number" }, percent(item.share)),
-      h("td", { class: "number" }, percent(item.here))))));
+  return table(
+    { class: "bars", id: "topic-words" },
+    ["Word", ["Share of the topic", WITH_BAR], ["Of its uses, here", NUMBER]],
+    found.map(({ word, share, here }) =>
+      row(
+        link(bdi(model.words[word]), () => searchWord(word)),
+        barCell(share, most),
+        number(percent(share)),
+        number(percent(here)),
+      ),
+    ),
+  );
 }
 
 function similarPart(topic) {
   const similar = model.topics.similar[topic];
   if (!similar.length) return null;
-  return h("div", { class: "part" }, h("h4", {}, "Most similar topics"),
-    h("table", { class: "bars" }, h("tbody", {}, similar.map(([other, distance]) => h("tr", {},
-      h("th", { scope: "row" }, topicButton(other)),
-      h("td", { class: "number" }, `distance ${distance.toFixed(2)}`))))));
+  const rows = similar.map(([other, distance]) => row(topicButton(other), number(`distance ${distance.toFixed(2)}`)));
+  return h("div", { class: "part" }, h("h4", {}, "Most similar topics"), table({ class: "bars" }, [], rows));
 }
 
 // Groups of a handful of documents would win by chance; they only count when there are no others.
@@ -88,34 +97,48 @@ function homes(topic) {
   const sound = all.filter((node) => model.nodes.samples[node] >= 20);
   return (sound.length >= 3 ? sound : all)
     .map((node) => ({ node, share: model.share(node, topic) }))
-    .sort((a, b) => b.share - a.share || a.node - b.node).slice(0, 6);
+    .sort((a, b) => b.share - a.share || a.node - b.node)
+    .slice(0, 6);
 }
 
 function homesPart(topic) {
   const found = homes(topic);
   if (!found.length) return null;
   const whole = model.share(0, topic);
-  return h("div", { class: "part" }, h("h4", {}, "Where it is at home"),
-    h("table", { class: "bars" },
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Group"), h("th", { scope: "col", colspan: 2 }, "Share of the group"))),
-      h("tbody", {}, found.map(({ node, share }) => h("tr", {},
-        h("th", { scope: "row" }, nodeButton(node)),
-        h("td", { class: "bar-cell" }, bar(share, Math.max(found[0].share, whole), whole)),
-        h("td", { class: "number" }, percent(share)))))),
-    h("p", { class: "hint" }, `The mark is its share of the whole corpus, ${percent(whole)}.`));
+  const most = Math.max(found[0].share, whole);
+  return h(
+    "div",
+    { class: "part" },
+    h("h4", {}, "Where it is at home"),
+    table(
+      { class: "bars" },
+      ["Group", ["Share of the group", WITH_BAR]],
+      found.map(({ node, share }) => row(nodeButton(node), barCell(share, most, whole), number(percent(share)))),
+    ),
+    h("p", { class: "hint" }, `The mark is its share of the whole corpus, ${percent(whole)}.`),
+  );
+}
+
+function moreWords() {
+  wordsShown = WORDS_MORE;
+  drawTopic();
 }
 
 function drawTopic() {
-  const topic = state.topic, available = model.topics.offsets[topic + 1] - model.topics.offsets[topic];
-  const more = wordsShown < Math.min(WORDS_MORE, available)
-    ? h("button", { type: "button", class: "screen-only", onclick: () => { wordsShown = WORDS_MORE; drawTopic(); } }, "More words") : null;
+  const topic = state.topic;
+  const available = model.topics.offsets[topic + 1] - model.topics.offsets[topic];
+  const name = model.topics.labels[topic].flatMap((word, i) => (i ? [" · ", bdi(word)] : [bdi(word)]));
   byId("topic-detail").replaceChildren(
-    h("div", { class: "detail-head" },
-      h("div", {}, h("p", { class: "eyebrow" }, `Topic ${topic}`),
-        h("h3", { id: "topic-detail-title" }, model.topics.labels[topic].flatMap((word, i) => (i ? [" · ", bdi(word)] : [bdi(word)])))),
-      h("p", {}, h("strong", {}, percent(model.topics.weights[topic])), " of the corpus")),
-    wordTable(topic), more ?? "",
-    h("div", { class: "columns" }, ...[similarPart(topic), homesPart(topic)].filter(Boolean)));
+    h(
+      "div",
+      { class: "detail-head" },
+      h("div", {}, h("p", { class: "eyebrow" }, `Topic ${topic}`), h("h3", { id: "topic-detail-title" }, name)),
+      h("p", {}, h("strong", {}, percent(model.topics.weights[topic])), " of the corpus"),
+    ),
+    wordTable(topic),
+    wordsShown < Math.min(WORDS_MORE, available) ? button("More words", moreWords, { class: "screen-only" }) : "",
+    h("div", { class: "columns" }, similarPart(topic), homesPart(topic)),
+  );
 }
 
 function startTopics() {
@@ -128,10 +151,19 @@ function startTopics() {
   byId("topic-order").addEventListener("change", drawTopicList);
   byId("topic-list").addEventListener("keydown", topicListKeys);
   on(["lambda"], () => {
-    tell(); fillTopicWords(); drawTopic();
-    announce(`Now first: ${model.relevant(state.topic, state.lambda, 5).map((item) => model.words[item.word]).join(", ")}`);
+    tell();
+    fillTopicWords();
+    drawTopic();
+    const first = model.relevant(state.topic, state.lambda, 5).map((item) => model.words[item.word]);
+    announce(`Now first: ${first.join(", ")}`);
   });
-  on(["topic"], () => { wordsShown = WORDS_SHOWN; markTopic(); drawTopic(); });
+  on(["topic"], () => {
+    wordsShown = WORDS_SHOWN;
+    markTopic();
+    drawTopic();
+  });
   slider.value = String(state.lambda);
-  tell(); drawTopicList(); drawTopic();
+  tell();
+  drawTopicList();
+  drawTopic();
 }
