@@ -47,7 +47,10 @@ def pack_counts(source: DocumentFrame, settings: PackSettings, *, shards: int | 
     count = shards or shard_count(source.rows)
     tasks = task_count(count, parallelism_of(source.frame))
     shift = (count // tasks).bit_length() - 1
-    shard = F.pmod("key", F.lit(count)).cast("int")
+    # A document's half sample, the top bit of its shard, must not depend on how many shards there are: documents that
+    # are removed later are then taken from the half they were added to.
+    half = max(count // 2, 1)
+    shard = (F.pmod("key", F.lit(2)) % count * half + F.pmod(F.shiftright("key", 1), F.lit(half))).cast("int")
     placed = (
         source.frame.withColumn("shard", shard)
         .repartitionById(tasks, F.shiftright("shard", shift))

@@ -80,6 +80,17 @@ def test_halves_and_rounds_partition_the_documents(spark: SparkSession, plain: d
     packed.release()
 
 
+def test_a_document_is_in_the_same_half_for_any_number_of_shards(spark: SparkSession) -> None:
+    source = inspect_documents(frame_of(spark, random_documents(200, D)), ARRAYS, vocab_size=D)
+    halves = []
+    for shards in (8, 64):
+        packed = pack_counts(source, PackSettings(D), shards=shards)
+        halves.append(run_halves(packed, CountingKernel(), {"probe": np.eye(D)}, name="count"))
+        packed.release()
+    for few, many in zip(*halves, strict=True):
+        np.testing.assert_array_equal(few["words"], many["words"])
+
+
 def test_nothing_stays_cached(spark: SparkSession) -> None:
     before = len(spark.sparkContext._jsc.getPersistentRDDs())
     frame = frame_of(spark, ROWS)
