@@ -85,7 +85,7 @@ def test_topics_weights_and_tree_are_recovered(refined: SpectralHDPModel, simula
     for node in ("a",), ("b", "x"), ("b", "y"):
         mine = simulated.batch.nodes == simulated.tree.index(node)
         truth = simulated.document_proportions[mine].mean(axis=0)
-        np.testing.assert_allclose(np.array(rows[node]["proportions"])[found.match], truth, atol=0.06)
+        np.testing.assert_allclose(np.array(rows[node]["proportions"])[found.match], truth, atol=0.1)
 
 
 @pytest.mark.parametrize("partitions", [1, 64])

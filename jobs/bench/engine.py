@@ -1,0 +1,252 @@
+"""The engine measured: against plain processes, the cost of fixed bits, depth of the tree, growth, many words.
+
+    python jobs/bench/engine.py [--only processes,bits,layers,growth,vocabulary] [--documents 40000]
+
+Everything that is compared runs in turn in one run; the table gives ratios. Results: results/engine.json and engine.md.
+"""
+
+import argparse
+import multiprocessing
+import os
+import resource
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from common import RESULTS, MemoryWatch, context, interleaved, markdown_table, write_json
+from pyspark.sql import DataFrame, SparkSession
+from threadpoolctl import threadpool_limits
+
+from spectral_spark import SpectralHDP
+from spectral_spark.engine.census import take_census
+from spectral_spark.engine.documents import DocumentColumns, inspect_documents
+from spectral_spark.engine.order import State
+from spectral_spark.engine.pack_counts import CountDecoder, PackSettings, pack_counts
+from spectral_spark.engine.packed import PackedCorpus
+from spectral_spark.engine.passes import run_pass
+from spectral_spark.engine.session import start_session
+from spectral_spark.moments.kernel import MomentKernel
+from spectral_spark.moments.range import RangeKernel
+
+COLUMNS = DocumentColumns(None, "terms", "counts", "path", "doc_id")
+WORDS = 89                   # distinct words per document, as in the measurements of the design
+
+
+def write_corpus(path: Path, documents: int, vocab_size: int, layers: int = 2, files: int = 4, seed: int = 0) -> None:
+    """Made-up documents with word frequencies like those of text, in a tree of 4 children per node."""
+    rng = np.random.default_rng(seed)
+    frequency = 1.0 / (np.arange(vocab_size) + 20.0)
+    cumulative = np.cumsum(frequency / frequency.sum())
+    path.mkdir(parents=True, exist_ok=True)
+    each = documents // files
+    for number in range(files):
+        lengths = np.maximum(3, rng.poisson(WORDS, each))
+        starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+        terms = np.searchsorted(cumulative, rng.random(starts[-1])).clip(0, vocab_size - 1).astype(np.int32)
+        digits = rng.integers(0, 4, (each, max(layers - 2, 0)))
+        table = pa.table({
+            "doc_id": [f"{number}-{i}" for i in range(each)],
+            "path": pa.array([[f"n{digit}" for digit in row] for row in digits], pa.list_(pa.string())),
+            "terms": pa.ListArray.from_arrays(starts, terms),
+            "counts": pa.ListArray.from_arrays(starts, rng.integers(1, 3, len(terms)).astype(np.int32)),
+        })
+        pq.write_table(table, path / f"part-{number}.parquet")
+
+
+def packed_corpus(spark: SparkSession, path: Path, vocab_size: int) -> PackedCorpus:
+    source = inspect_documents(spark.read.parquet(str(path)), COLUMNS, vocab_size=vocab_size)
+    return take_census(pack_counts(source, PackSettings(vocab_size, 2))).packed
+
+
+# ---------------------------------------------------------------- the same kernel in plain processes
+def _plain_part(job: tuple[str, Any, dict[str, np.ndarray], CountDecoder]) -> State:
+    file, kernel, shared, decode = job
+    with threadpool_limits(1):
+        accumulator = kernel.start(shared)
+        for batch in pq.ParquetFile(file).iter_batches(64):
+            for row in range(batch.num_rows):
+                accumulator.add(decode(batch, row))
+        state: State = accumulator.arrays()
+    return state
+
+
+def plain_processes(pool: Any, files: list[str], kernel: Any, shared: dict[str, np.ndarray], decode: Any) -> float:
+    """Documents summed by two plain processes over Parquet files of the same packed rows."""
+    states = pool.map(_plain_part, [(file, kernel, shared, decode) for file in files], chunksize=1)
+    total = states[0]
+    for state in states[1:]:
+        total = {name: total[name] + state[name] for name in total}
+    return float(total["totals"].ravel()[1])
+
+
+def against_processes(spark: SparkSession, work: Path, documents: int) -> Iterator[dict[str, Any]]:
+    d = 10_000
+    write_corpus(work / "processes", documents, d)
+    packed = packed_corpus(spark, work / "processes", d)
+    files_at = work / "packed"
+    packed.frame.filter("documents > 0").select("shard", *packed.columns, "block").write.parquet(str(files_at))
+    files = sorted(str(file) for file in files_at.glob("*.parquet"))
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        for p in (60, 110):
+            basis, factor = np.random.default_rng(1).standard_normal((d, p)), np.ones(1)
+            for name, kernel, shared in (
+                ("range", RangeKernel(d, 2), {"probe": basis, "factor": factor}),
+                ("moments", MomentKernel(d, 2), {"basis": basis, "factor": factor}),
+            ):
+                calls: dict[str, Callable[[], Any]] = {
+                    "spark": partial(run_pass, packed, kernel, shared, name="bench"),
+                    "plain": partial(plain_processes, pool, files, kernel, shared, packed.decode),
+                }
+                for call in calls.values():
+                    call()
+                seconds = {name: min(times) for name, times in interleaved(calls, 3).items()}
+                yield {
+                    "what": f"{name} pass, p = {p}, against two plain processes", "target": "≥ 0.7",
+                    "ratio": seconds["plain"] / seconds["spark"], "seconds": seconds["spark"],
+                    "other seconds": seconds["plain"], "documents": documents,
+                }
+    packed.release()
+
+
+# ---------------------------------------------------------------- what fixed bits cost
+class _PlainSum:
+    """The same pass without logical shards: every partition sums as it comes, the driver adds."""
+
+    def __init__(self, kernel: Any, shared: dict[str, np.ndarray], decode: Any) -> None:
+        self.kernel, self.shared, self.decode = kernel, shared, decode
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with threadpool_limits(1):
+            accumulator = self.kernel.start(self.shared)
+            for batch in batches:
+                for row in range(batch.num_rows):
+                    accumulator.add(self.decode(batch, row))
+            for name, array in accumulator.arrays().items():
+                yield pa.RecordBatch.from_pydict({"name": [name], "data": [array.tobytes()]})
+
+
+def fixed_bits(spark: SparkSession, work: Path, documents: int) -> Iterator[dict[str, Any]]:
+    d, p = 10_000, 110
+    if not (work / "processes").exists():
+        write_corpus(work / "processes", documents, d)
+    packed = packed_corpus(spark, work / "processes", d)
+    kernel = MomentKernel(d, 2)
+    shared = {"basis": np.random.default_rng(1).standard_normal((d, p)), "factor": np.ones(1)}
+
+    def plain() -> None:
+        rows = packed.frame.filter("documents > 0").select(*packed.columns)
+        parts = rows.mapInArrow(_PlainSum(kernel, shared, packed.decode), "name string, data binary").toArrow()
+        sums: dict[str, np.ndarray] = {}
+        for name, data in zip(parts["name"].to_pylist(), parts["data"], strict=True):
+            values = np.frombuffer(data.as_buffer(), np.float64)
+            sums[name] = sums[name] + values if name in sums else values
+
+    def fixed() -> None:
+        run_pass(packed, kernel, shared, name="bench")
+
+    fixed()
+    plain()
+    seconds = {name: min(times) for name, times in interleaved({"fixed": fixed, "plain": plain}, 4).items()}
+    yield {"what": "moment pass with fixed bits against the plain sum", "target": "–",
+           "ratio": seconds["fixed"] / seconds["plain"], "seconds": seconds["fixed"], "other seconds": seconds["plain"],
+           "documents": documents}
+    packed.release()
+
+
+def estimator(**values: Any) -> SpectralHDP:
+    given = {"k": 50, "refinePasses": 0, "concentrations": [0.3], "termsCol": "terms", "countsCol": "counts",
+             "pathCol": "path", "idCol": "doc_id", **values}
+    return SpectralHDP(**given)
+
+
+def fit_seconds(frame: DataFrame, d: int, **values: Any) -> float:
+    started = time.perf_counter()
+    estimator(vocabSize=d, **values).fit(frame)
+    return time.perf_counter() - started
+
+
+def layers(spark: SparkSession, work: Path, documents: int) -> Iterator[dict[str, Any]]:
+    d = 5_000
+    write_corpus(work / "layers", documents, d, layers=6)
+    frame = spark.read.parquet(str(work / "layers"))
+    calls: dict[str, Callable[[], Any]] = {
+        "6": lambda: fit_seconds(frame, d), "2": lambda: fit_seconds(frame, d, layers=2)
+    }
+    for call in calls.values():
+        call()
+    seconds = {name: min(times) for name, times in interleaved(calls, 3).items()}
+    yield {"what": "fit of 6 layers (341 nodes) against 2", "target": "≤ 1.05", "ratio": seconds["6"] / seconds["2"],
+           "seconds": seconds["6"], "other seconds": seconds["2"], "documents": documents}
+
+
+def growth(spark: SparkSession, work: Path, documents: int) -> Iterator[dict[str, Any]]:
+    d, base = 5_000, max(documents // 2, 1000)
+    first = 0.0
+    for factor in (1, 2, 4, 8):
+        path = work / f"growth{factor}"
+        write_corpus(path, base * factor, d)
+        frame = spark.read.parquet(str(path))
+        if factor == 1:
+            fit_seconds(frame, d)
+        with MemoryWatch() as memory:
+            seconds = fit_seconds(frame, d)
+        first = first or seconds
+        driver = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        yield {"what": f"fit of {factor}× documents: time per document against 1×", "target": "≤ 1.0",
+               "ratio": seconds / first / factor, "seconds": seconds, "other seconds": first,
+               "documents": base * factor, "driver MiB": round(driver), "all processes MiB": memory.peak_bytes >> 20}
+        shutil.rmtree(path)
+
+
+def vocabulary(spark: SparkSession, work: Path, documents: int) -> Iterator[dict[str, Any]]:
+    d = 1_000_000
+    write_corpus(work / "vocabulary", documents, d)
+    frame = spark.read.parquet(str(work / "vocabulary"))
+    with MemoryWatch() as memory:
+        seconds = fit_seconds(frame, d)
+    driver = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    yield {"what": "fit over 1,000,000 words, k = 50: driver GiB (Python) / 4", "target": "≤ 1", "ratio": driver / 4,
+           "seconds": seconds, "other seconds": None, "documents": documents, "driver MiB": round(driver * 1024),
+           "all processes MiB": memory.peak_bytes >> 20}
+
+
+BENCHMARKS = {"processes": against_processes, "bits": fixed_bits, "layers": layers, "growth": growth,
+              "vocabulary": vocabulary}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default=",".join(BENCHMARKS), help="comma-separated: " + ", ".join(BENCHMARKS))
+    parser.add_argument("--documents", type=int, default=40_000)
+    parser.add_argument("--output", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    work = Path(tempfile.mkdtemp(prefix="spectral-bench-"))
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    spark = start_session("engine benchmark", master="local[2]", settings={"spark.driver.memory": "3g"})
+    rows: list[dict[str, Any]] = []
+    facts = context()
+    try:
+        for name in options.only.split(","):
+            for row in BENCHMARKS[name](spark, work, options.documents):
+                rows.append({"benchmark": name, **row})
+                print(row, file=sys.stderr)
+    finally:
+        spark.stop()
+        shutil.rmtree(work, ignore_errors=True)
+    write_json(options.output / "engine.json", {**facts, "rows": rows})
+    columns = ["what", "target", "ratio", "seconds", "other seconds", "documents", "driver MiB", "all processes MiB"]
+    table = markdown_table(rows, columns)
+    (options.output / "engine.md").write_text(f"Revision {facts['revision']}, load {facts['load_at_start']}\n\n{table}")
+    print(table)
+
+
+if __name__ == "__main__":
+    main()
