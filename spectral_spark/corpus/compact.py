@@ -27,9 +27,7 @@ def compact(spark: SparkSession, members: Iterable[Member], work: Workplace) -> 
         table = pa.Table.from_arrays(columns, schema=RAW_SCHEMA)
         with work.filesystem.open_output_stream(f"{inside}/part-{number:05d}.parquet") as sink:
             pq.write_table(table, sink, compression="zstd", use_dictionary=False, row_group_size=4096)
-    if not total:
-        return spark.createDataFrame([], "name string, content binary, problem string"), 0
-    return spark.read.parquet(work.readable("raw")), total
+    return spark.read.schema("name string, content binary, problem string").parquet(work.readable("raw")), total
 
 
 def _unique(members: Iterable[Member]) -> Iterator[Member]:

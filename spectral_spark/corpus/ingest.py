@@ -8,7 +8,7 @@ from pyarrow import fs
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from spectral_spark.corpus.counting import count_words
+from spectral_spark.corpus.counting import COUNTED, count_words
 from spectral_spark.corpus.fingerprint import Contents, contents
 from spectral_spark.corpus.readers.source import Source, read_source, readable_input
 from spectral_spark.corpus.screening import Screened, screen
@@ -92,17 +92,18 @@ def _count(spark: SparkSession, source: Source, settings: IngestSettings, work: 
     counted = count_words(source, tokeniser, settings.duplicates_dropped)
     with readable_input(settings.input):
         counted.write.parquet(work.part("counted"))
-    return screen(spark.read.parquet(work.readable("counted")), settings, work)
+    return screen(spark.read.schema(COUNTED).parquet(work.readable("counted")), settings, work)
 
 
 def _write(
     spark: SparkSession, screened: Screened, split: Split, settings: IngestSettings, work: Workplace
 ) -> Contents:
     """Write documents and vocabulary. Files and the order inside them depend on the documents alone."""
-    tested = spark.createDataFrame(split.test_ids).withColumn("split", F.lit(TEST))
-    indexed = index_documents(screened.usable, split.vocabulary, settings.min_tokens)
-    marked = indexed.join(F.broadcast(tested), "doc_id", "left").withColumn(
-        "split", F.coalesce("split", F.lit(TRAIN)))
+    marked = index_documents(screened.usable, split.vocabulary, settings.min_tokens).withColumn("split", F.lit(TRAIN))
+    if split.test_ids.num_rows:
+        tested = spark.createDataFrame(split.test_ids).withColumn("test", F.lit(TEST))
+        marked = (marked.join(F.broadcast(tested), "doc_id", "left")
+                  .withColumn("split", F.coalesce("test", "split")).drop("test"))
     files = -(-screened.kept // _DOCUMENTS_PER_FILE)
     ordered = marked.repartition(files, "doc_id").sortWithinPartitions("doc_id")
     ordered.write.option("compression", "zstd").parquet(work.part("documents"))

@@ -1,6 +1,7 @@
 """Cut what a mail repeats from other mails: its words belong to another document, perhaps to a held-out one."""
 
 import re
+from bisect import bisect_left
 
 _RULE = r"[-_=*~]"
 _SEPARATOR = re.compile(
@@ -10,8 +11,9 @@ _SEPARATOR = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _WROTE = re.compile(
-    r"^[ \t]*(?:on\b[^\n>]{3,200}(?:\n[^\n>]{0,120}?)?|[^\n>]{0,80}(?:<[^\n<>]{3,80}>|\"[^\n\"]{3,80}\")[^\n>]{0,40})"
-    r"\b(?:wrote|writes|said):?[ \t]*$",
+    r"^[ \t]*(?:on\b[^\n]{3,200}?(?:\n(?![ \t]*>)[^\n]{0,120}?)?"
+    r"|[^\n>]{0,80}(?:<[^\n<>]{3,80}>|\"[^\n\"]{3,80}\")[^\n>]{0,40})"
+    r"\b(?:wrote|writes):[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
 )
 _TO = re.compile(r"^[ \t]*To:", re.MULTILINE)
@@ -43,7 +45,8 @@ def own_words(body: str) -> str:
 
 def _before_attribution(body: str) -> str:
     """Cut at "On … wrote:", unless ``>`` marks what follows: then the answers in between are the sender's own."""
-    if "ote:" not in body and "ites:" not in body and "rote" not in body:
+    lowered = body.lower()
+    if "wrote:" not in lowered and "writes:" not in lowered:
         return body
     kept: list[str] = []
     start = 0
@@ -59,12 +62,14 @@ def _before_attribution(body: str) -> str:
 
 def _before_header_block(body: str) -> str:
     """Cut at a mail header inside the body (To: … Subject: …), as Notes and Outlook put above the mail they answer."""
-    for to in _TO.finditer(body):
-        subject = _SUBJECT.search(body, to.end(), to.end() + _HEADER_SPAN)
-        if subject and _only_addresses(body[to.end() : subject.start()]):
-            return body[: _attribution_start(body, to.start())]
-        if subject is None and _SUBJECT.search(body, to.end()) is None:
+    subjects = [match.start() for match in _SUBJECT.finditer(body)]
+    for to in _TO.finditer(body) if subjects else ():
+        following = bisect_left(subjects, to.end())
+        if following == len(subjects):
             break
+        end = subjects[following]
+        if end - to.end() <= _HEADER_SPAN and _only_addresses(body[to.end() : end]):
+            return body[: _attribution_start(body, to.start())]
     return body
 
 

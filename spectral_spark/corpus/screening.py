@@ -48,7 +48,7 @@ def screen(counted: DataFrame, settings: IngestSettings, work: Workplace) -> Scr
     if settings.duplicates_dropped:
         narrow = counted.select("doc_id", "whole_key", "text_key", before.alias("reason"), short.alias("short"))
         _with_duplicates(narrow).write.parquet(work.part("reasons"))
-        verdicts = counted.sparkSession.read.parquet(work.readable("reasons"))
+        verdicts = counted.sparkSession.read.schema("doc_id string, reason string").parquet(work.readable("reasons"))
         usable = counted.join(verdicts.filter(F.col("reason").isNotNull()), "doc_id", "left_anti")
     else:
         verdicts = counted.select(F.coalesce(before, short).alias("reason"))

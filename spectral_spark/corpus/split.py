@@ -1,6 +1,6 @@
 """A held-out part that depends on the seed and the document ids alone, and a vocabulary that has not seen it."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -8,11 +8,21 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from spectral_spark.corpus.settings import Holdout, IngestSettings
-from spectral_spark.corpus.vocabulary import Vocabulary, choose_vocabulary, index_documents, term_statistics
+from spectral_spark.corpus.vocabulary import (
+    STATISTICS,
+    Vocabulary,
+    choose_vocabulary,
+    index_documents,
+    term_statistics,
+)
 from spectral_spark.corpus.workplace import Workplace
 from spectral_spark.errors import SettingsError
 
 _ROUNDS = 8
+_Candidate = tuple[str, str, int]          # id, group, largest number to take of that group
+_CANDIDATES = (
+    "doc_id string, path array<string>, words array<string>, counts array<int>, group string, rank string, half long"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,31 +43,50 @@ def split_documents(usable: DataFrame, n_usable: int, settings: IngestSettings, 
     spark = usable.sparkSession
     statistics = term_statistics(usable).filter(F.col("documents") >= settings.min_documents)
     statistics.write.parquet(work.part("statistics"))
-    statistics = spark.read.parquet(work.readable("statistics"))
+    statistics = spark.read.schema(STATISTICS).parquet(work.readable("statistics"))
     holdout = settings.split
     if holdout is None:
-        vocabulary = choose_vocabulary(statistics, None, n_usable, settings)
-        return Split(vocabulary, _ids([]))
-    _write_candidates(usable, n_usable, holdout, settings.seed, work)
-    candidates = spark.read.parquet(work.readable("candidates"))
-    ranked = _ranked(candidates)
-    returned: set[str] = set()
-    for attempt in range(_ROUNDS):
-        chosen = _ids(_first(ranked, returned, holdout))
-        tested = candidates.join(F.broadcast(spark.createDataFrame(chosen)), "doc_id")
-        vocabulary = choose_vocabulary(statistics, term_statistics(tested), n_usable - chosen.num_rows, settings)
-        long_enough = index_documents(tested, vocabulary, settings.min_tokens).select("doc_id").toArrow()
-        if long_enough.num_rows == chosen.num_rows or attempt == _ROUNDS - 1:
-            break
-        returned |= set(chosen["doc_id"].to_pylist()) - set(long_enough["doc_id"].to_pylist())
-    return Split(vocabulary, chosen)
-
-
-def _write_candidates(usable: DataFrame, n_usable: int, holdout: Holdout, seed: int, work: Workplace) -> None:
-    """The first documents in rank, some more than needed, with their words."""
+        return Split(choose_vocabulary(statistics, None, n_usable, settings), _ids([]))
     if holdout.documents >= n_usable and not holdout.per_group:
         raise SettingsError(f"holdout {holdout} of {n_usable:,} usable documents leaves none to train on")
-    spare = holdout.documents + max(20, holdout.documents // 4)
+    spare = max(20, holdout.documents // 4)
+    while True:
+        candidates = _candidates(usable, holdout, holdout.documents + spare, settings.seed, work)
+        ranked = _ranked(candidates)
+        split = _settle(candidates, ranked, holdout, statistics, n_usable, settings)
+        if not _ran_out(ranked, split, holdout, holdout.documents + spare):
+            return split
+        spare *= 8
+
+
+def _settle(
+    candidates: DataFrame, ranked: list[_Candidate], holdout: Holdout, statistics: DataFrame, n_usable: int,
+    settings: IngestSettings,
+) -> Split:
+    """Take the first candidates, choose the vocabulary without them, send back the short ones, and again."""
+    returned: set[str] = set()
+    for _ in range(_ROUNDS):
+        chosen = _first(ranked, returned, holdout)
+        tested = candidates.join(F.broadcast(candidates.sparkSession.createDataFrame(_ids(chosen))), "doc_id")
+        vocabulary = choose_vocabulary(statistics, term_statistics(tested), n_usable - len(chosen), settings)
+        long_enough = index_documents(candidates, vocabulary, settings.min_tokens).select("doc_id").toArrow()
+        short = {doc_id for doc_id, _, _ in ranked} - set(long_enough["doc_id"].to_pylist())
+        if short.isdisjoint(chosen):
+            break
+        returned |= short
+    return Split(vocabulary, _ids(chosen))
+
+
+def _ran_out(ranked: list[_Candidate], split: Split, holdout: Holdout, limit: int) -> bool:
+    """Whether a group got fewer test documents than it should although it has more to offer."""
+    test = set(split.test_ids["doc_id"].to_pylist())
+    offered = Counter(group for _, group, _ in ranked)
+    taken = Counter(group for doc_id, group, _ in ranked if doc_id in test)
+    return any(offered[group] == limit and taken[group] < min(holdout.documents, half) for _, group, half in ranked)
+
+
+def _candidates(usable: DataFrame, holdout: Holdout, limit: int, seed: int, work: Workplace) -> DataFrame:
+    """The first ``limit`` documents in rank, overall or of every group, with their words."""
     ranks = usable.select(
         "doc_id",
         (F.coalesce(F.get("path", F.lit(0)), F.lit("")) if holdout.per_group else F.lit("")).alias("group"),
@@ -67,20 +96,21 @@ def _write_candidates(usable: DataFrame, n_usable: int, holdout: Holdout, seed: 
         by_group = Window.partitionBy("group")
         ranks = ranks.withColumn("half", F.floor(F.count("*").over(by_group) / 2))
         ranks = ranks.withColumn("place", F.row_number().over(by_group.orderBy("rank", "doc_id")))
-        ranks = ranks.filter(F.col("place") <= spare).drop("place")
+        ranks = ranks.filter(F.col("place") <= limit).drop("place")
     else:
-        ranks = ranks.withColumn("half", F.lit(holdout.documents)).orderBy("rank", "doc_id").limit(spare)
-    usable.join(F.broadcast(ranks), "doc_id").write.parquet(work.part("candidates"))
+        ranks = ranks.withColumn("half", F.lit(holdout.documents).cast("long")).orderBy("rank", "doc_id").limit(limit)
+    usable.join(F.broadcast(ranks), "doc_id").write.mode("overwrite").parquet(work.part("candidates"))
+    return usable.sparkSession.read.schema(_CANDIDATES).parquet(work.readable("candidates"))
 
 
-def _ranked(candidates: DataFrame) -> list[tuple[str, str, int]]:
-    """Id, group and largest number to take of the group, in rank order."""
+def _ranked(candidates: DataFrame) -> list[_Candidate]:
+    """The candidates in rank order."""
     rows = candidates.select("rank", "doc_id", "group", "half").toArrow().sort_by([("rank", "ascending"),
                                                                                    ("doc_id", "ascending")])
     return list(zip(*(rows[name].to_pylist() for name in ("doc_id", "group", "half")), strict=True))
 
 
-def _first(ranked: list[tuple[str, str, int]], returned: set[str], holdout: Holdout) -> list[str]:
+def _first(ranked: list[_Candidate], returned: set[str], holdout: Holdout) -> list[str]:
     taken: dict[str, int] = defaultdict(int)
     chosen: list[str] = []
     for doc_id, group, half in ranked:

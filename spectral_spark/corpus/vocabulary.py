@@ -16,6 +16,8 @@ from spectral_spark.errors import InputError
 SCHEMA = pa.schema([("term_id", pa.int32()), ("term", pa.string()), ("documents", pa.int64()),
                     ("occurrences", pa.int64())])
 
+STATISTICS = "term string, documents long, occurrences long"
+
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:

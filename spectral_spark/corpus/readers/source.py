@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 import pyarrow as pa
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -69,7 +70,7 @@ def readable_input(path: str) -> Iterator[None]:
     """Turn a Spark failure while reading the input into one line that names the input and the cause."""
     try:
         yield
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:
         text = str(error)
         causes = re.findall(r"^Caused by: (?:[\w$]+\.)*([^\n]{1,300})", text, re.MULTILINE)
         reason = causes[-1] if causes else text.split("\n")[0][:300]

@@ -43,7 +43,7 @@ def read(spark: SparkSession, settings: IngestSettings, work: Workplace, say: Pr
         )
     say(f"reading {header.entries:,} counts of {header.documents:,} documents")
     lines = spark.read.text(spark_readable(docword))
-    triples = lines.select(*(F.regexp_extract("value", _TRIPLE, i).cast("long").alias(name)
+    triples = lines.select(*(F.regexp_extract("value", _TRIPLE, i).try_cast("long").alias(name)
                              for i, name in enumerate(("document", "word", "count"), 1)))
     with readable_input(docword):
         _check(triples, lines, header, docword)
