@@ -85,7 +85,7 @@ class _Mass:
         pairs = PairTensor(corrected.third_in(whitening.matrix))
         if self._topics is not None:
             self._start = nearest_orthogonal(whitening.matrix.T @ self._topics)
-        vectors = climb(pairs, self._start)[0]
+        vectors = climb(pairs, self._start).vectors
         self._topics = whitening.dual @ vectors
         eigenvalues = (pairs.contract(vectors) * vectors).sum(axis=0)
         shares = (coefficients.kappa / np.maximum(np.abs(eigenvalues), 1e-12)) ** 2

@@ -25,12 +25,6 @@ class DocumentNoise:
     weights: np.ndarray
     documents: np.ndarray
 
-    @classmethod
-    def from_sums(cls, sums: np.ndarray, total_weight: float) -> "DocumentNoise":
-        """From documents and Σ η/(m−1) per bin, shape (bins, 2), with weights η that sum to ``total_weight``."""
-        filled = sums[sums[:, 0] > 0]
-        return cls(filled[:, 1] / filled[:, 0] / total_weight, filled[:, 0])
-
 
 def word_variances(scale: np.ndarray, mean_words: np.ndarray) -> np.ndarray:
     """v_w = s_w² M1_w of shape (d,): constant when the scaling is M1^(−1/2)."""

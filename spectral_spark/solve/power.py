@@ -42,8 +42,8 @@ def power(
         vectors[:, found] = point[:, 0]
         steps, still = steps + iterations + final_iterations, still and turn < tolerance
     if polish:
-        vectors, extra, still, _ = climb(pairs, nearest_orthogonal(vectors), tolerance=tolerance)
-        steps += extra
+        end = climb(pairs, nearest_orthogonal(vectors), tolerance=tolerance)
+        vectors, still, steps = end.vectors, end.converged, steps + end.iterations
     return finished(tensor, vectors, steps, still, "power")
 
 

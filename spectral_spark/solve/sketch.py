@@ -58,8 +58,8 @@ def sketch(
         converged = largest_turn(moved, vectors) < enough
         vectors = moved
     if polish:
-        vectors, extra, converged, _ = climb(PairTensor(tensor), vectors, tolerance=tolerance)
-        step += extra
+        end = climb(PairTensor(tensor), vectors, tolerance=tolerance)
+        vectors, converged, step = end.vectors, end.converged, step + end.iterations
     return finished(tensor, vectors, step, converged, "sketch")
 
 

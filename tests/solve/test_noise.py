@@ -32,8 +32,7 @@ def test_document_weights_match_a_random_matrix(heavy: float) -> None:
 
 def test_bins_of_documents_equal_the_documents_themselves() -> None:
     each = DocumentNoise(np.repeat([0.001, 0.004], [300, 50]), np.ones(350))
-    sums = np.array([[300.0, 300 * 0.002], [0.0, 0.0], [50.0, 50 * 0.008]])
-    binned = DocumentNoise.from_sums(sums, total_weight=2.0)
+    binned = DocumentNoise(np.array([0.001, 0.004]), np.array([300.0, 50.0]))
     variances = np.full(100, 1.0)
     assert document_noise_edge(variances, binned) == pytest.approx(document_noise_edge(variances, each), rel=1e-6)
 

@@ -95,6 +95,20 @@ def test_polar_keeps_the_best_of_several_starts() -> None:
     assert heights[1] > heights[0]
 
 
+@pytest.mark.parametrize("noise", [0.2, 0.5])
+def test_polar_ends_on_a_summit_of_a_noisy_tensor(noise: float) -> None:
+    """At a maximum over orthogonal matrices VᵀG diag(λ), G = T(I, v, v), is symmetric; plain iteration needs hundreds
+    of steps to get there on a tensor that is half noise."""
+    tensor, _ = orthogonal_tensor(np.linspace(1.0, 3.0, 20), seed=8, noise=noise)
+    found = solve_tensor(tensor, starts=1)
+    v = found.vectors
+    inner = v.T @ np.einsum("ijl,jr,lr->ir", tensor, v, v) * found.eigenvalues
+    assert found.converged
+    assert found.iterations < 200
+    assert np.abs(inner - inner.T).max() < 1e-5 * found.eigenvalues.max() ** 2
+    np.testing.assert_allclose(v.T @ v, np.eye(20), atol=1e-12)
+
+
 def test_qr_keeps_als_from_losing_topics() -> None:
     tensor, vectors = orthogonal_tensor(np.full(30, 1.0), seed=6, noise=0.003)
     found = solve_tensor(tensor, "als").vectors

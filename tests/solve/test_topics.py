@@ -85,7 +85,7 @@ def test_same_bits_whatever_the_threads(collected: tuple) -> None:
 
 
 def test_not_converged_is_said(collected: tuple) -> None:
-    found = solved(collected, solver_options={"max_iterations": 2})
+    found = solved(collected, solver_options={"max_iterations": 2, "starts": 1})
     assert not found.decomposition.converged
     assert found.notes == ("solver polar did not converge in 2 iterations",)
     assert np.isfinite(found.topics).all()
