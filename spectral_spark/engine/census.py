@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from spectral_spark.engine.pack_counts import DROP_REASONS, CountDecoder
@@ -34,20 +35,26 @@ class CensusResult:
         return int(self.census.documents.sum())
 
 
+def _whole_sum(name: str) -> Column:
+    """A sum of whole numbers without rounding, so that it does not depend on the order of the rows."""
+    return F.sum(F.col(name).cast("decimal(38,0)")).cast("double")
+
+
 def take_census(packed: PackedCorpus) -> CensusResult:
     """Read the counts that packing left beside the documents; only one row per tree node reaches the driver."""
     totals = packed.frame.agg(
         F.sum("tokens").alias("tokens"), *(F.sum(reason).alias(reason) for reason in DROP_REASONS)
     ).first()
     dropped = {reason: int(totals[reason] or 0) for reason in DROP_REASONS} if totals else {}
-    names = ("path", "hash", "documents", "tokens", "tokens_squared")
+    names = ("path", "hash", "documents", "tokens", "tokens_squared", "tokens_cubed")
     rows = (
         packed.frame.select(F.explode(F.arrays_zip(
-            "tree_paths", "tree_hashes", "tree_documents", "tree_tokens", "tree_tokens_squared")).alias("node"))
+            "tree_paths", "tree_hashes", "tree_documents", "tree_tokens", "tree_tokens_squared",
+            "tree_tokens_cubed")).alias("node"))
         .select(*(F.col(f"node.tree_{column}").alias(name) for column, name in
-                  zip(("paths", "hashes", "documents", "tokens", "tokens_squared"), names, strict=True)))
+                  zip(("paths", "hashes", *names[2:]), names, strict=True)))
         .groupBy("hash", "path")
-        .agg(*(F.sum(name).alias(name) for name in names[2:]))
+        .agg(*(_whole_sum(name).alias(name) for name in names[2:]))
         .toArrow()
     )
     if rows.num_rows == 0:
@@ -64,6 +71,6 @@ def take_census(packed: PackedCorpus) -> CensusResult:
         column[nodes] = rows[name].to_numpy()
     order = np.argsort(hashes)
     decoder = CountDecoder(packed.decode.vocab_size, hashes[order], nodes[order])  # type: ignore[attr-defined]
-    census = Census(tree, counts["documents"].astype(np.int64), counts["tokens"], counts["tokens_squared"])
-    kept = replace(packed, decode=decoder, documents=int(counts["documents"].sum()))
+    census = Census(tree, counts.pop("documents").astype(np.int64), **counts)
+    kept = replace(packed, decode=decoder, documents=int(census.documents.sum()))
     return CensusResult(kept, census, int(totals["tokens"]) if totals else 0, dropped)

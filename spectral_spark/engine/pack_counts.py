@@ -21,7 +21,7 @@ _DATA = ("starts", "terms", "counts", "keys", "path_hashes")
 _SCHEMA = (
     "shard int, block int, documents int, starts binary, terms binary, counts binary, keys binary, path_hashes binary, "
     "tree_paths array<array<string>>, tree_hashes array<bigint>, tree_documents array<bigint>, "
-    "tree_tokens array<double>, tree_tokens_squared array<double>, tokens double, "
+    "tree_tokens array<double>, tree_tokens_squared array<double>, tree_tokens_cubed array<double>, tokens double, "
     + ", ".join(f"{reason} bigint" for reason in DROP_REASONS)
 )
 
@@ -212,6 +212,7 @@ def _tree_counts(table: pa.Table, lengths: np.ndarray) -> dict[str, list]:
         "tree_documents": np.bincount(place, minlength=len(distinct)).tolist(),
         "tree_tokens": np.bincount(place, lengths, len(distinct)).tolist(),
         "tree_tokens_squared": np.bincount(place, lengths**2, len(distinct)).tolist(),
+        "tree_tokens_cubed": np.bincount(place, lengths**3, len(distinct)).tolist(),
     }
 
 
@@ -221,6 +222,7 @@ _ARROW_SCHEMA = pa.schema([
     ("path_hashes", pa.binary()),
     ("tree_paths", pa.list_(pa.list_(pa.string()))), ("tree_hashes", pa.list_(pa.int64())),
     ("tree_documents", pa.list_(pa.int64())), ("tree_tokens", pa.list_(pa.float64())),
-    ("tree_tokens_squared", pa.list_(pa.float64())), ("tokens", pa.float64()),
+    ("tree_tokens_squared", pa.list_(pa.float64())), ("tree_tokens_cubed", pa.list_(pa.float64())),
+    ("tokens", pa.float64()),
     *((reason, pa.int64()) for reason in DROP_REASONS),
 ])

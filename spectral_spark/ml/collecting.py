@@ -99,6 +99,6 @@ def plan_moments(corpus: CensusResult, basis: Basis, settings: FitSettings) -> M
     fits = node_state_bytes(basis.vocab_size, basis.size, nodes) <= NODE_STATES_LIMIT
     return MomentPlan.make(
         basis, corpus.census, settings.weighting, cap=settings.cap,
-        groups="plug-in" if settings.tensors == "groups" and nodes <= GROUP_LIMIT else "none",
+        groups="auto" if settings.tensors == "groups" and nodes <= GROUP_LIMIT else "none",
         node_states=uniform and fits and nodes > 1,
     )

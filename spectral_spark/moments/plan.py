@@ -14,7 +14,8 @@ from spectral_spark.moments.state import ALL, GROUPED, OUTSIDE, MomentState, Slo
 from spectral_spark.tree.census import Census
 from spectral_spark.tree.weights import node_weights
 
-GROUP_STATISTICS = ("none", "plug-in", "distinct")
+GROUP_STATISTICS = ("none", "plug-in", "distinct", "auto")
+SMALL_GROUP = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +60,14 @@ class MomentPlan:
         weighting : "uniform", "ess" or "tokens".
         cap : highest count of a word in a document, None for no cap.
         groups : statistics per group: "none", "plug-in" (additive over days) or "distinct" (averages over distinct
-            documents, for groups under about 50 documents; groups under 3 are left out of them).
+            documents, for groups under about 50 documents; groups under 3 are left out of them); "auto" takes the
+            latter if there are such groups.
         node_states : keep the sums of every node apart, so that weighting "uniform" can follow a tree that grows.
         """
         if groups not in GROUP_STATISTICS:
             raise SettingsError(f"group statistics {groups!r}: choose one of {', '.join(GROUP_STATISTICS)}")
         weights = node_weights(census, weighting)
+        groups = _statistics_for(census, weights.by_length) if groups == "auto" else groups
         natural = node_states or weighting != "uniform"
         factor = np.ones(len(census.tree)) if natural else weights.factor
         fewest = {"none": np.inf, "plug-in": 1, "distinct": FEWEST_DISTINCT}[groups]
@@ -129,6 +132,12 @@ class MomentPlan:
                 f"moments: {counted.documents[node]} documents at '{'/'.join(counted.tree.paths[node])}', the census "
                 f"counted {self.census.documents[node]}; count documents with the same cap and at least 3 words"
             )
+
+
+def _statistics_for(census: Census, by_length: bool) -> str:
+    if census.tree.depth == 0 or (by_length and census.tokens_cubed is None):
+        return "plug-in"
+    return "distinct" if census.documents[census.documents > 0].min() < SMALL_GROUP else "plug-in"
 
 
 def _slots(

@@ -71,6 +71,7 @@ def test_census_counts_documents_and_capped_words_per_node(spark: SparkSession) 
         assert census.documents[node] == len(mine)
         assert census.tokens[node] == capped[mine].sum()
         assert census.tokens_squared[node] == (capped[mine] ** 2).sum()
+        assert census.tokens_cubed[node] == (capped[mine] ** 3).sum()
 
 
 @pytest.mark.parametrize(("layers", "paths"), [(2, {()}), (3, {(), ("side0",), ("side1",)})])

@@ -169,6 +169,13 @@ def test_states_without_group_statistics_say_so(brute: SimpleNamespace) -> None:
         collect(brute, counts, nodes, "tokens", "all")
 
 
+def test_small_groups_get_statistics_of_distinct_documents(brute: SimpleNamespace) -> None:
+    counts, nodes = corpus({0: 60, 2: 60})
+    assert collect(brute, counts, nodes, "tokens", "auto").groups.distinct is None
+    counts, nodes = corpus({0: 60, 2: 49})
+    assert collect(brute, counts, nodes, "tokens", "auto").groups.distinct is not None
+
+
 def test_a_census_of_other_documents_is_noticed(brute: SimpleNamespace) -> None:
     counts, nodes = corpus(SIZES)
     census = Census.count(TREE, nodes[1:], counts[1:].sum(axis=1))
