@@ -11,7 +11,7 @@ import numpy as np
 
 from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.model_files import NodeTable, TopicModelFiles
-from spectral_spark.report.payload import node_parents, topic_labels, vocabulary_of
+from spectral_spark.report.payload import node_parents, observed_shares, topic_labels, vocabulary_of
 from spectral_spark.report.pyldavis import to_pyldavis
 from spectral_spark.report.relevance import LABEL_LAMBDA, top_words, word_shares
 
@@ -100,13 +100,13 @@ def plot_tree(files: TopicModelFiles, count: int = 40, topics: int = 8) -> "Figu
     if count < 1 or topics < 1:
         raise SettingsError("plotTree: count and topics must be at least 1")
     nodes, labels, k = files.nodes, topic_labels(files), files.topics.shape[1]
-    order = _largest_in_tree_order(nodes, count)
-    leading = np.argsort(-nodes.proportions[0], kind="stable")[: min(topics, k)]
+    order, shares = _largest_in_tree_order(nodes, count), observed_shares(nodes)
+    leading = np.argsort(-shares[0], kind="stable")[: min(topics, k)]
     figure, axes = _figure(9.0, max(0.9 + 0.26 * len(order), 2.4))
     left = np.zeros(len(order))
     for rank, topic in enumerate(leading):
         name = f"{topic} {', '.join(labels[topic])}"
-        part, shade = nodes.proportions[order, topic], _TOPIC_COLOURS[rank % len(_TOPIC_COLOURS)]
+        part, shade = shares[order, topic], _TOPIC_COLOURS[rank % len(_TOPIC_COLOURS)]
         axes.barh(range(len(order)), part, left=left, color=shade, height=0.75, label=_plain(name))
         left += part
     if k > len(leading):

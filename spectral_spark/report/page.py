@@ -26,6 +26,7 @@ from spectral_spark.storage import exists, resolve, write_file
 
 _LIBRARIES = ("vendor/d3.min.js", "vendor/plot.umd.min.js")
 _SCRIPTS = ("dom", "model", "topics", "map", "search", "fields", "tree", "compare", "changes", "hood", "main")
+_STYLES = ("base", "frame", "topics", "parts", "media")
 _WORDS_IN_TABLE = 12
 
 
@@ -74,7 +75,7 @@ def render(files: TopicModelFiles, title: str) -> str:
     return template.render(
         title=title,
         policy=_policy(scripts),
-        style=Markup(_resource("templates/page.css")),
+        style=Markup("\n".join(_resource(f"style/{name}.css") for name in _STYLES)),
         answers=answers(files, files.evaluation),
         topics=_topic_rows(files),
         groups=len(files.nodes.paths) - 1,

@@ -80,13 +80,35 @@ def node_parents(paths: tuple[tuple[str, ...], ...]) -> list[int]:
     return parents
 
 
+def observed_shares(nodes: NodeTable) -> np.ndarray:
+    """What the documents at or below each node talk about, on average over documents, shape (nodes, k).
+
+    A model's inner nodes hold what their children are drawn around, which is not what their documents contain: there
+    every group weighs alike, however few its documents. Readers expect the latter, so a node's shares are those of its
+    children weighted by documents. Documents that hang directly on an inner node count with its own proportions.
+    """
+    parents = node_parents(nodes.paths)
+    direct = np.asarray(nodes.documents, float).copy()
+    for node, parent in enumerate(parents):
+        if parent >= 0:
+            direct[parent] -= nodes.documents[node]
+    direct = np.maximum(direct, 0.0)
+    mass = direct[:, None] * nodes.proportions
+    for node in sorted(range(len(parents)), key=lambda node: -len(nodes.paths[node])):
+        if parents[node] >= 0:
+            mass[parents[node]] += mass[node]
+    total = mass.sum(axis=1, keepdims=True)
+    shares: np.ndarray = np.divide(mass, total, out=nodes.proportions.astype(float), where=total > 0)
+    return shares
+
+
 def _nodes(nodes: NodeTable, evaluation: Mapping[str, Any] | None) -> dict[str, Any]:
     return {
         "names": [path[-1] if path else "" for path in nodes.paths],
         "parents": node_parents(nodes.paths),
         "documents": np.asarray(nodes.documents).tolist(),
         "samples": [float(f"{size:.5g}") for size in nodes.effective_sample_size],
-        "proportions": quantised(nodes.proportions, "u2"),
+        "proportions": quantised(observed_shares(nodes), "u2"),
         "evaluation": _node_evaluation(nodes, evaluation),
     }
 

@@ -111,7 +111,8 @@ def _how_many(files: TopicModelFiles) -> Answer:
     reason, asked = files.summary.get("rank_reason"), fit_settings(files).get("k")
     because = f" ({reason.strip().rstrip('.')})" if isinstance(reason, str) and reason.strip() else ""
     if asked is not None and str(asked) != "auto":
-        text = "That many were asked for."
+        text = "That many were asked for." if _number(asked) in (None, k) else (
+            f"{asked} were asked for; those that ended up with next to no words were given up.")
     elif because or _number(files.summary.get("noise_floor")) is not None:
         text = f"Chosen from the data: as many patterns as stand out from chance{because}."
     else:

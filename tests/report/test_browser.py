@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from spectral_spark.report import build_report
+from spectral_spark.report.payload import observed_shares
 
 pytestmark = pytest.mark.browser
 Save = Callable[..., str]
@@ -158,21 +159,22 @@ def test_the_tree_can_be_walked(page: Callable[..., Page]) -> None:
 
 
 def test_differences_from_the_parent_are_right(page: Callable[..., Page], files: Callable[..., Any]) -> None:
-    nodes = files().nodes
+    shares = observed_shares(files().nodes)
     report = page().open(hash="#node-3")
-    moved = nodes.proportions[3] - nodes.proportions[0]
+    moved = shares[3] - shares[0]
     first = report.text("#node .moves li")
     assert first.startswith(f"{moved.argmax()} ")
-    assert f"{nodes.proportions[3][moved.argmax()]:.0%} here" in first
+    assert f"{shares[3][moved.argmax()]:.0%} here" in first
 
 
 def test_two_nodes_are_compared(page: Callable[..., Page], files: Callable[..., Any]) -> None:
     nodes = files().nodes
+    shares = observed_shares(nodes)
     report = page().open()
     report.type("#compare-a", "g0-0")
     report.type("#compare-b", "g0-1 › g1-2")
     a, b = nodes.paths.index(("g0-0",)), nodes.paths.index(("g0-1", "g1-2"))
-    gaps = nodes.proportions[a] - nodes.proportions[b]
+    gaps = shares[a] - shares[b]
     report.click("#compare-result summary")
     row = report.text("#compare-table tbody tr")
     assert row.startswith(f"{abs(gaps).argmax()} ")

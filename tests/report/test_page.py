@@ -5,6 +5,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from spectral_spark.errors import FormatError, InputError
 from spectral_spark.report import build_report
 from spectral_spark.report.encoding import finite, quantised, script_json
 from spectral_spark.report.page import render
+from spectral_spark.report.payload import observed_shares
 
 Save = Callable[..., str]
 HOSTILE = (
@@ -97,13 +99,25 @@ def test_the_data_block_can_be_read_back(saved: Save, tmp_path: Path, files: Cal
     data = payload(built(saved, tmp_path, k=5, d=100))
     model = files(k=5, d=100)
     stored = np.frombuffer(base64.b64decode(data["nodes"]["proportions"]), "<u2").reshape(-1, 5) / 65535
-    np.testing.assert_allclose(stored, model.nodes.proportions, atol=1e-5)
+    np.testing.assert_allclose(stored, observed_shares(model.nodes), atol=1e-5)
     ids = np.frombuffer(base64.b64decode(data["topics"]["words"]), "<u4")
     shares = np.frombuffer(base64.b64decode(data["topics"]["shares"]), "<f4")
     first = slice(*data["topics"]["offsets"][:2])
     np.testing.assert_allclose(shares[first], model.topics[ids[first], 0], rtol=1e-6)
     assert data["nodes"]["parents"][:6] == [-1, 0, 0, 0, 0, 1]
     assert data["nodes"]["evaluation"]["3"] == [6.8, 7.9, 900]
+
+
+def test_shares_of_a_node_are_those_of_its_documents(files: Callable[..., Any]) -> None:
+    table = files(k=3, paths=((), ("a",), ("b",), ("a", "x"), ("a", "y"))).nodes
+    nodes = replace(table, documents=np.array([100, 60, 40, 10, 30]))           # twenty documents hang directly on a
+    shares = observed_shares(nodes)
+    p = nodes.proportions
+    np.testing.assert_allclose(shares[2:], p[2:])
+    inner = (10 * p[3] + 30 * p[4] + 20 * p[1]) / 60
+    np.testing.assert_allclose(shares[1], inner)
+    np.testing.assert_allclose(shares[0], 0.6 * inner + 0.4 * p[2])
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
 
 
 def test_size_for_a_large_model(saved: Save, tmp_path: Path) -> None:

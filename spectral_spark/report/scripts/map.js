@@ -1,24 +1,35 @@
 // The map of topics: one circle each, area by share, labels where there is room.
 
+const LABELS = 40;
+const overlap = (a, b) => a[0] < b[2] && a[2] > b[0] && a[1] < b[3] && a[3] > b[1];
+
+// The largest topics first; below, above, right or left of the circle, wherever no label and no other centre is.
 function mapLabels(width, height, x, y, radius) {
-  const placed = [],
-    labels = [];
-  const boxes = model.largestFirst.map((t) => [x(t) - radius(t), y(t) - radius(t), x(t) + radius(t), y(t) + radius(t)]);
+  const centres = model.largestFirst.map((t) => [x(t) - 4, y(t) - 4, x(t) + 4, y(t) + 4]);
+  const placed = [];
+  const labels = [];
   for (const [rank, topic] of model.largestFirst.entries()) {
-    const text = model.topics.labels[topic].slice(0, 2).join(" · ");
-    const half = Math.min(text.length, 26) * 3.1 + 3;
-    const at = Math.min(Math.max(x(topic), half), width - half);
-    for (const side of [1, -1]) {
-      const line = y(topic) + side * (radius(topic) + 9);
+    const text = shortened(model.topics.labels[topic].slice(0, 2).join(" · "), 26);
+    const half = text.length * 3.1 + 3;
+    const far = radius(topic) + half + 2;
+    const near = radius(topic) + 9;
+    for (const [dx, dy] of [
+      [0, near],
+      [0, -near],
+      [far, 0],
+      [-far, 0],
+    ]) {
+      const at = x(topic) + dx;
+      const line = y(topic) + dy;
       const box = [at - half, line - 7, at + half, line + 7];
-      const hits = (other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1];
-      if (line < 8 || line > height - 8 || placed.some(hits) || boxes.some((other, i) => i !== rank && hits(other)))
-        continue;
+      if (box[0] < 0 || box[2] > width || box[1] < 0 || box[3] > height) continue;
+      if (placed.some((other) => overlap(box, other))) continue;
+      if (centres.some((centre, i) => i !== rank && overlap(box, centre))) continue;
       placed.push(box);
-      labels.push({ topic, text: text.length > 26 ? `${text.slice(0, 25)}…` : text, at, line });
+      labels.push({ topic, text, at, line });
       break;
     }
-    if (labels.length >= 40) break;
+    if (labels.length >= LABELS) break;
   }
   return labels;
 }

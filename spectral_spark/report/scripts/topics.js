@@ -115,7 +115,7 @@ function homesPart(topic) {
       ["Group", ["Share of the group", WITH_BAR]],
       found.map(({ node, share }) => row(nodeButton(node), barCell(share, most, whole), number(percent(share)))),
     ),
-    h("p", { class: "hint" }, `The mark is its share of the whole corpus, ${percent(whole)}.`),
+    h("p", { class: "hint" }, `The mark is its average over all documents, ${percent(whole)}.`),
   );
 }
 
