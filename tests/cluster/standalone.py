@@ -109,6 +109,7 @@ def submit(
     py_files: Path | None = None,
     conf: Mapping[str, str] | None = None,
     cwd: Path | None = None,
+    log_config: Path | None = None,
     timeout: float = SUBMIT_SECONDS,
 ) -> "subprocess.CompletedProcess[str]":
     """Run ``spark-submit`` and return what it said."""
@@ -120,6 +121,8 @@ def submit(
     command = [spark_script("spark-submit"), "--master", master]
     for key, value in settings.items():
         command += ["--conf", f"{key}={value}"]
+    if log_config is not None:
+        command += ["--driver-java-options", f"-Dlog4j2.configurationFile=file:{log_config}"]
     if py_files is not None:
         command += ["--py-files", str(py_files)]
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYSPARK_", "SPARK_"))}
