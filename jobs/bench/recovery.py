@@ -1,6 +1,6 @@
-"""How close recovered topics come to the true ones on simulated corpora: solvers, and tensors per group.
+"""How close recovered topics come to the true ones on simulated corpora: solvers, tensors per group, number of topics.
 
-    python jobs/bench/recovery.py [--part solvers|groups|all] [--seeds 2]
+    python jobs/bench/recovery.py [--part solvers|groups|rank|all] [--seeds 2]
 
 Error is the mean over topics of half the L1 distance to the matched true topic. Everything runs in one process.
 """
@@ -30,6 +30,7 @@ from spectral_spark.moments.range import (
 )
 from spectral_spark.moments.state import MomentState
 from spectral_spark.solve import SOLVERS, node_proportions
+from spectral_spark.solve.rank import RULES
 from spectral_spark.tree.census import Census
 from spectral_spark.tree.weights import node_weights
 
@@ -61,6 +62,11 @@ GROUP_SETTINGS = (
     Setting("4 groups, g=2,1", 20_000, 1_000, 20, (2.0, 1.0), 4),
     Setting("20 groups, g=5,1", 20_000, 1_000, 20, (5.0, 1.0), 20),
     Setting("500 groups, g=5,1", 20_000, 1_000, 20, (5.0, 1.0), 500),
+)
+
+RANK_SETTINGS = tuple(
+    Setting(f"k={k}, g={g:g}, topics {sharpness:g}", 10_000, 1_500, k, (g,), topic_concentration=sharpness)
+    for k in (10, 20, 35, 50) for g in (1.0, 5.0) for sharpness in (0.05, 0.1, 0.2)
 )
 
 
@@ -106,10 +112,10 @@ def solver_errors(setting: Setting, seed: int) -> list[dict[str, Any]]:
     state = collect(corpus, setting.k + 20)
     rows = []
     for solver in SOLVERS:
-        start = time.perf_counter()
+        start = time.process_time()
         found = state.solve(setting.k, solver, setting.concentrations)
         rows.append({
-            "corpus": setting.name, "seed": seed, "solver": solver, "seconds": time.perf_counter() - start,
+            "corpus": setting.name, "seed": seed, "solver": solver, "seconds": time.process_time() - start,
             "error": recovery(found.topics, corpus.topics).error, "converged": found.decomposition.converged,
         })
     return rows
@@ -131,9 +137,18 @@ def group_errors(setting: Setting, seed: int) -> dict[str, Any]:
     return row
 
 
+def chosen_ranks(setting: Setting, seed: int) -> dict[str, Any]:
+    """The number of topics each rule finds."""
+    state = collect(draw(setting, seed), 2 * setting.k + 10)
+    row: dict[str, Any] = {"corpus": setting.name, "seed": seed, "true": setting.k}
+    for rule in RULES:
+        row[rule] = state.solve("auto", concentrations=setting.concentrations, rank_rule=rule).k
+    return row
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", choices=["solvers", "groups", "all"], default="all")
+    parser.add_argument("--part", choices=["solvers", "groups", "rank", "all"], default="all")
     parser.add_argument("--seeds", type=int, default=2)
     arguments = parser.parse_args()
     result: dict[str, Any] = {"context": context()}
@@ -149,6 +164,11 @@ def main() -> None:
         columns = {"corpus": "corpus", "root": "root moments", "plug-in": "per group", "distinct": "distinct documents",
                    "node_proportions": "error of node proportions"}
         tables.append(markdown_table(_means(rows, ("corpus",)), columns))
+    if arguments.part in ("rank", "all"):
+        rows = [chosen_ranks(setting, 0) for setting in RANK_SETTINGS]
+        result["rank"] = rows
+        exact = {rule: f"{sum(row[rule] == row['true'] for row in rows)} of {len(rows)} exact" for rule in RULES}
+        tables.append(markdown_table([*rows, {"corpus": "all", "true": None, **exact}], ["corpus", "true", *RULES]))
     write_json(RESULTS / "recovery.json", result)
     (RESULTS / "recovery.md").write_text("\n".join(tables))
     print("\n".join(tables))

@@ -104,7 +104,7 @@ def gap_rank(evidence: RankEvidence) -> RankChoice:
     # The last quarter is taken for noise: ratios among values of its size, or across zero, say nothing.
     clipped = np.maximum(spectrum, np.median(np.abs(spectrum[-(len(spectrum) // 4 + 1) :])))
     k = min(_widest_gap(clipped, 2, len(clipped) - 1), max(usable_rank(spectrum), 1))
-    ratio = clipped[k - 1] / max(clipped[min(k, len(clipped) - 1)], 1e-9 * clipped[0])
+    ratio = clipped[k - 1] / max(clipped[min(k, len(clipped) - 1)], _tiny(clipped))
     why = f"the widest gap of the spectrum, a factor {ratio:.3g}, is after number {k}"
     return RankChoice(k, spectrum, None, "gap", why)
 
@@ -167,6 +167,10 @@ def _widest_gap(spectrum: np.ndarray, lowest: int, highest: int) -> int:
     """The k in lowest … highest with the largest ratio of eigenvalue k to k + 1; the number of eigenvalues if fewer."""
     if highest < lowest:
         return min(max(highest, 1), len(spectrum))
-    values = np.maximum(spectrum, 1e-9 * spectrum[0])
+    values = np.maximum(spectrum, _tiny(spectrum))
     ratios = values[:-1] / values[1:]
     return lowest + int(np.argmax(ratios[lowest - 1 : highest]))
+
+
+def _tiny(spectrum: np.ndarray) -> float:
+    return max(1e-9 * float(spectrum[0]), 1e-300)

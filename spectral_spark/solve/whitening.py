@@ -63,10 +63,15 @@ def whiten(second: np.ndarray, k: int) -> Whitening:
     check_k(k, len(second))
     spectrum, vectors = signed_spectrum(second)
     usable = usable_rank(spectrum)
+    if usable == 0:
+        raise InputError(
+            f"second moment: no eigenvalue is positive (the largest is {spectrum[0]:.3g}): words do not occur together "
+            "more than chance; use smaller concentrations, or more or longer documents"
+        )
     if usable < k:
         raise InputError(
             f"second moment: only {usable} of the {k} largest eigenvalues are positive (number {usable + 1} is "
-            f"{spectrum[usable]:.3g}, the largest {spectrum[0]:.3g}); lower k to {max(usable, 1)} or less, "
+            f"{spectrum[usable]:.3g}, the largest {spectrum[0]:.3g}); lower k to {usable} or less, "
             "use smaller concentrations, or more documents"
         )
     roots = np.sqrt(spectrum[:k])

@@ -4,14 +4,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from solve_examples import Example, dense_counts, dense_moments, exact_example, scaled_basis
 from threadpoolctl import threadpool_limits
 
 from spectral_spark.corpus.simulate import SimulatedCorpus, random_topics, simulate_hdp
-from spectral_spark.errors import InputError, SettingsError
+from spectral_spark.errors import InputError, SettingsError, SpectralError
 from spectral_spark.evaluate.recovery import recovery
 from spectral_spark.moments.projected import ProjectedMoments
 from spectral_spark.solve import SOLVERS, TopicSolution, node_proportions, solve_topics
+from spectral_spark.solve.symmetric import symmetrised
 
 K = 15
 # Measured once with an independent implementation of the polar iteration on these very moments.
@@ -35,9 +38,9 @@ def truth() -> Example:
     return exact_example(4, [[2.0]], [1.0], seed=1)
 
 
-def solved(collected: tuple, solver: str = "polar", **settings: object) -> TopicSolution:
+def solved(collected: tuple, solver: str = "polar", **options: object) -> TopicSolution:
     moments, lift, mean, _ = collected
-    return solve_topics(moments, None, lift, mean, K, (20.0, 1.5), solver, **settings)
+    return solve_topics(moments, None, lift, mean, K, (20.0, 1.5), solver, **options)
 
 
 def test_solvers_recover_a_simulated_corpus(corpus: SimulatedCorpus, collected: tuple) -> None:
@@ -123,6 +126,46 @@ def test_impossible_numbers_of_topics_are_refused(truth: Example) -> None:
         solve_topics(truth.moments, None, truth.lift, truth.mean_words, 6, 2.0)
     with pytest.raises(SettingsError, match="solver: 'magic' is unknown"):
         solve_topics(truth.moments, None, truth.lift, truth.mean_words, 3, solver="magic")
+
+
+def test_moments_without_structure_say_so(truth: Example) -> None:
+    p = len(truth.moments.first)
+    empty = ProjectedMoments(np.zeros(p), np.zeros((p, p)), np.zeros((p, p, p)))
+    for k in (1, "auto"):
+        with pytest.raises(InputError, match="no eigenvalue is positive"):
+            solve_topics(empty, (empty, empty), truth.lift, truth.mean_words, k)
+
+
+@given(
+    p=st.integers(1, 7), k=st.one_of(st.just("auto"), st.integers(1, 8)), seed=st.integers(0, 10**6),
+    size=st.sampled_from([1e-150, 1e-8, 1.0, 1e8]), solver=st.sampled_from(sorted(SOLVERS)),
+    rule=st.sampled_from(["noise-floor", "gap", "paper"]), g=st.sampled_from([1e-6, 1.0, 1e6, "calibrated"]),
+)
+@settings(max_examples=120, deadline=None)
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_any_finite_moments_give_a_finite_result_or_a_reason(
+    p: int, k: int | str, seed: int, size: float, solver: str, rule: str, g: float | str
+) -> None:
+    rng = np.random.default_rng(seed)
+
+    def random_moments() -> ProjectedMoments:
+        second = rng.standard_normal((p, p))
+        return ProjectedMoments(
+            size * rng.standard_normal(p), size**2 * (second + second.T + 2 * np.eye(p)),
+            size**3 * symmetrised(rng.standard_normal((p, p, p))),
+        )
+
+    lift, mean = rng.standard_normal((12, p)), rng.dirichlet(np.ones(12))
+    one, other = random_moments(), random_moments()
+    options = {"n_sketches": 2} if solver == "sketch" else {}
+    try:
+        found = solve_topics(one, (one, other), lift, mean, k, g, solver, rule, solver_options=options)
+    except SpectralError:
+        return
+    for array in (found.topics, found.weights, found.rank.spectrum, node_proportions(one.first[None], found)):
+        assert np.isfinite(array).all()
+    np.testing.assert_allclose(found.topics.sum(axis=0), 1.0)
+    assert (found.topics >= 0).all()
 
 
 def test_bad_node_moments_are_refused(truth: Example) -> None:
