@@ -120,7 +120,7 @@ def measure_kernels(size: CorpusSize, settings: FitSettings) -> KernelCosts:
             _seconds_per_document(
                 RefineKernel(refine.batch_size, refine.inner_iterations),
                 {"statistics": topics * tokens / k, "node_prior": np.full((1, k), 1.0 / k),
-                 "concentration": np.ones(1), "step": np.array([50.0]), "tokens": np.array([tokens])}, batch,
+                 "concentration": np.ones(1), "rate": np.array([0.1]), "tokens": np.array([tokens])}, batch,
             ),
         )
 

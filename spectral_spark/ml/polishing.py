@@ -45,7 +45,7 @@ def refine_topics(
     """``settings.refine_passes`` passes over the corpus; zero give the start back."""
     if settings.refine_passes == 0:
         return start
-    options = options or RefineSettings()
+    options = options or RefineSettings(passes=settings.refine_passes)
     tree = corpus.census.tree
     state = RefineState.start(
         start.topics, start.weights, tree.parent, tree.level, float(corpus.tokens),

@@ -17,16 +17,14 @@ class RefineKernel:
     """Mini-batches of E-steps, each followed by a step of the topic-word statistics (stepwise EM).
 
     ``shared`` holds ``statistics`` (d, k), ``node_prior`` (nodes, k), ``concentration`` (nodes,) of the documents at
-    each node, ``step`` (1,) mini-batches taken before this round, and ``tokens`` (1,) of the corpus. The arrays that
-    come back add up over shards: ``statistics`` (d, k) and ``steps`` are to be divided by ``shards``; ``node_counts``
-    and ``node_tables`` (nodes, k) and ``node_spread`` (nodes,) are plain sums over documents.
+    each node, ``rate`` (1,) by which a mini-batch moves the statistics, and ``tokens`` (1,) of the corpus. The arrays
+    that come back add up over shards: ``statistics`` (d, k) is to be divided by ``shards``; ``node_counts`` and
+    ``node_tables`` (nodes, k) and ``node_spread`` (nodes,) are plain sums over documents.
     """
 
     batch_size: int = 64
     inner_iterations: int = 10
     smoothing: float = 0.3
-    tau: float = 20.0
-    kappa: float = 0.7
     backend: str = "auto"
 
     def start(self, shared: Mapping[str, np.ndarray]) -> "RefineAccumulator":
@@ -44,12 +42,11 @@ class RefineAccumulator:
         self._totals = self._raw.sum(axis=0)
         self._prior = shared["node_prior"]
         self._concentration = shared["concentration"]
-        self._step = int(shared["step"][0])
+        self._rate = float(shared["rate"][0])
         self._corpus_tokens = float(shared["tokens"][0])
         self._node_counts = np.zeros(self._prior.shape)
         self._node_tables = np.zeros(self._prior.shape)
         self._node_spread = np.zeros(len(self._prior))
-        self._first_step = self._step
         self._tokens = self._documents = 0.0
         self._pending: CountBatch | None = None
 
@@ -71,7 +68,6 @@ class RefineAccumulator:
         return {
             "statistics": self._raw * (self._scale * seen),
             "shards": np.array([seen]),
-            "steps": np.array([float(self._step - self._first_step)]),
             "node_counts": self._node_counts,
             "node_tables": self._node_tables,
             "node_spread": self._node_spread,
@@ -100,9 +96,7 @@ class RefineAccumulator:
             nodes, rows, self._prior[nodes], self._concentration[nodes], kernel.inner_iterations,
             gained, self._node_counts, self._node_tables,
         )
-        self._step += 1
-        rate = (kernel.tau + self._step) ** -kernel.kappa
-        rate *= min(1.0, (last - first) / kernel.batch_size)        # a left-over batch counts for what it is
+        rate = self._rate * (last - first) / kernel.batch_size      # a left-over batch counts for what it is
         self._move(terms, before, gained, rate, self._corpus_tokens / tokens)
 
     def _move(self, terms: np.ndarray, before: np.ndarray, gained: np.ndarray, rate: float, blow_up: float) -> None:

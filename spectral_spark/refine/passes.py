@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from spectral_spark.errors import InputError
 from spectral_spark.refine.hierarchy import update_hierarchy
 from spectral_spark.refine.kernel import RefineKernel
 from spectral_spark.refine.settings import RefineSettings
@@ -25,25 +24,22 @@ def refine_pass(state: RefineState, run_round: RunRound, settings: RefineSetting
     settings : see ``RefineSettings``.
     """
     settings = settings or RefineSettings()
-    kernel = RefineKernel(
-        settings.batch_size, settings.inner_iterations, settings.smoothing, settings.tau, settings.kappa,
-        settings.backend,
-    )
+    kernel = RefineKernel(settings.batch_size, settings.inner_iterations, settings.smoothing, settings.backend)
     for number in range(settings.rounds):
-        sums = run_round(kernel, shared_arrays(state), number, settings.rounds)
+        sums = run_round(kernel, shared_arrays(state, settings), number, settings.rounds)
         state = after_round(state, sums, settings)
     state = replace(state, passes=state.passes + 1)
     alive = np.flatnonzero(state.weights >= settings.minimum_weight / state.k)
     return state if len(alive) == state.k else state.keep(alive)
 
 
-def shared_arrays(state: RefineState) -> dict[str, np.ndarray]:
+def shared_arrays(state: RefineState, settings: RefineSettings) -> dict[str, np.ndarray]:
     """What a round broadcasts."""
     return {
         "statistics": state.statistics,
         "node_prior": state.hierarchy.proportions,
         "concentration": np.full(len(state.parent), state.document_concentration),
-        "step": np.array([float(state.step)]),
+        "rate": np.array([settings.rate(state.rounds)]),
         "tokens": np.array([state.tokens]),
     }
 
@@ -52,9 +48,7 @@ def after_round(state: RefineState, sums: Mapping[str, np.ndarray], settings: Re
     """Average the shards' statistics and refresh the tree from the documents' sums."""
     shards = float(sums["shards"][0])
     if shards == 0:
-        if float(sums["documents"][0]) == 0 and state.passes == 0 and state.step == 0 and settings.rounds == 1:
-            raise InputError("refinement: there are no documents")
-        return state
+        return replace(state, rounds=state.rounds + 1)       # a corpus with fewer blocks than rounds
     kept = 1.0 if state.passes == 0 else 1.0 - 1.0 / settings.rounds      # the sums stay worth about one pass
     tables = kept * state.node_tables + sums["node_tables"]
     spread = kept * state.node_spread + sums["node_spread"]
@@ -64,5 +58,5 @@ def after_round(state: RefineState, sums: Mapping[str, np.ndarray], settings: Re
     )
     return replace(
         state, statistics=sums["statistics"] / shards, hierarchy=hierarchy, node_tables=tables, node_spread=spread,
-        step=state.step + max(1, round(float(sums["steps"][0]) / shards)),
+        rounds=state.rounds + 1,
     )

@@ -12,34 +12,45 @@ class RefineSettings:
 
     Attributes
     ----------
+    passes : passes over the corpus; the rates fall over all of them.
     rounds : averaging rounds per pass; each is one broadcast and one reduce of the (d, k) statistics.
     batch_size : documents per mini-batch inside a shard.
     inner_iterations : updates of a document's proportions per E-step.
     smoothing : added to the topic-word counts of the corpus.
-    tau, kappa : the t-th mini-batch moves the statistics by (tau + t)^-kappa.
+    first_rate, last_rate : how far a mini-batch moves its shard's statistics, falling geometrically from round to
+        round: large steps find the topics, small ones average their noise away.
     learn_concentrations : estimate the concentration of every level; otherwise the initial ones stay.
     concentration_bounds : guard rails for the learnt concentrations.
     minimum_weight : a topic whose share of the corpus' words falls below this fraction of 1/k is dead.
     backend : ``auto``, ``numba`` or ``numpy``.
     """
 
+    passes: int = 2
     rounds: int = 8
-    batch_size: int = 64
+    batch_size: int = 128
     inner_iterations: int = 10
     smoothing: float = 0.3
-    tau: float = 20.0
-    kappa: float = 0.7
+    first_rate: float = 0.5
+    last_rate: float = 0.05
     learn_concentrations: bool = True
     concentration_bounds: tuple[float, float] = (0.05, 1000.0)
     minimum_weight: float = 0.01
     backend: str = "auto"
 
     def __post_init__(self) -> None:
-        for name in ("rounds", "batch_size", "inner_iterations"):
+        for name in ("passes", "rounds", "batch_size", "inner_iterations"):
             if getattr(self, name) < 1:
                 raise SettingsError(f"refinement: {name} is {getattr(self, name)}; it must be at least 1")
-        for name in ("smoothing", "tau", "kappa"):
-            if not getattr(self, name) > 0:
-                raise SettingsError(f"refinement: {name} is {getattr(self, name)}; it must be positive")
+        if not self.smoothing > 0:
+            raise SettingsError(f"refinement: smoothing is {self.smoothing}; it must be positive")
+        if not 0 < self.last_rate <= self.first_rate < 1:
+            raise SettingsError(
+                f"refinement: rates {self.first_rate} to {self.last_rate}; they must fall and lie between 0 and 1"
+            )
         if self.backend not in BACKENDS:
             raise SettingsError(f"refinement: backend '{self.backend}' is unknown; use one of {', '.join(BACKENDS)}")
+
+    def rate(self, finished: int) -> float:
+        """The rate of the round that follows ``finished`` rounds."""
+        share = min(finished / max(self.passes * self.rounds - 1, 1), 1.0)
+        return float(self.first_rate * (self.last_rate / self.first_rate) ** share)

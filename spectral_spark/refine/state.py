@@ -12,7 +12,7 @@ INITIAL_NODE_CONCENTRATION, INITIAL_DOCUMENT_CONCENTRATION = 10.0, 1.0
 
 @dataclass(frozen=True, eq=False)
 class RefineState:
-    """Topic-word statistics, the tree's proportions and concentrations, and how far the steps have come.
+    """Topic-word statistics, the tree's proportions and concentrations, and how far the passes have come.
 
     Attributes
     ----------
@@ -22,9 +22,7 @@ class RefineState:
     node_tables : array of shape (nodes, k); node_spread : array of shape (nodes,). Running sums over the documents of
         about one pass (see ``kernel.RefineKernel``).
     tokens : words of the corpus.
-    step : mini-batches taken so far by one shard.
-    rounds : rounds finished.
-    passes : passes finished.
+    rounds, passes : how many were finished.
     topic_ids : int array of shape (k,), each topic's column in the start; shows which ones were dropped.
     """
 
@@ -35,7 +33,7 @@ class RefineState:
     node_tables: np.ndarray
     node_spread: np.ndarray
     tokens: float
-    step: int
+    rounds: int
     passes: int
     topic_ids: np.ndarray
 
@@ -58,7 +56,7 @@ class RefineState:
         return cls(
             statistics=topics * (weights / weights.sum() * tokens), parent=np.asarray(parent), level=np.asarray(level),
             hierarchy=Hierarchy(node_proportions, np.asarray(concentrations, dtype=float)),
-            node_tables=np.zeros((nodes, k)), node_spread=np.zeros(nodes), tokens=float(tokens), step=0, passes=0,
+            node_tables=np.zeros((nodes, k)), node_spread=np.zeros(nodes), tokens=float(tokens), rounds=0, passes=0,
             topic_ids=np.arange(k),
         )
 
@@ -98,14 +96,14 @@ class RefineState:
             "statistics": self.statistics, "parent": self.parent, "level": self.level,
             "proportions": self.hierarchy.proportions, "concentrations": self.hierarchy.concentrations,
             "node_tables": self.node_tables, "node_spread": self.node_spread, "topic_ids": self.topic_ids,
-            "progress": np.array([self.tokens, self.step, self.passes], dtype=float),
+            "progress": np.array([self.tokens, self.rounds, self.passes], dtype=float),
         }
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> "RefineState":
-        tokens, step, passes = arrays["progress"]
+        tokens, rounds, passes = arrays["progress"]
         return cls(
             arrays["statistics"], arrays["parent"], arrays["level"],
             Hierarchy(arrays["proportions"], arrays["concentrations"]), arrays["node_tables"], arrays["node_spread"],
-            float(tokens), int(step), int(passes), arrays["topic_ids"],
+            float(tokens), int(rounds), int(passes), arrays["topic_ids"],
         )
