@@ -80,7 +80,7 @@ def scikit_online(train: CountBatch, test: CountBatch, k: int, budgets: Sequence
 def gensim_multicore(
     train: CountBatch, test: CountBatch, k: int, budgets: Sequence[int], seed: int, emit: Emit
 ) -> None:
-    """gensim LdaMulticore; budgets are passes. Two processes: the worker count that was fastest on two cores."""
+    """gensim LdaMulticore with two worker processes; budgets are passes."""
     from gensim.models import LdaMulticore
 
     preparing, clock = Clock(), Clock()
