@@ -34,7 +34,7 @@ $(VENV)/.installed-bench: $(VENV)/.installed
 	@touch $@
 
 demo: $(VENV)/.installed
-	$(BIN)/spectral-spark demo $(ARGS)
+	$(BIN)/spectral-spark demo --config conf/demo.toml $(ARGS)
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .

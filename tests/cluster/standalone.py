@@ -108,6 +108,7 @@ def submit(
     *,
     py_files: Path | None = None,
     conf: Mapping[str, str] | None = None,
+    options: Sequence[str] = (),
     cwd: Path | None = None,
     log_config: Path | None = None,
     timeout: float = SUBMIT_SECONDS,
@@ -121,6 +122,7 @@ def submit(
     command = [spark_script("spark-submit"), "--master", master]
     for key, value in settings.items():
         command += ["--conf", f"{key}={value}"]
+    command += options
     if log_config is not None:
         command += ["--driver-java-options", f"-Dlog4j2.configurationFile=file:{log_config}"]
     if py_files is not None:

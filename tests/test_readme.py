@@ -1,0 +1,187 @@
+"""Every command of the README is run; the few that cannot be run here are checked word for word.
+
+Not run: downloads, containers, YARN and Kubernetes (their flags are checked against spark-submit's and the verb's), the
+cron line (its verbs are parsed), and ``make test``, which is what runs this.
+"""
+
+import ast
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spectral_spark.cli.parsing import Request, parse
+from spectral_spark.cli.run import main
+from spectral_spark.corpus.demo import simulate_demo, write_demo
+from tests.cluster.standalone import REPOSITORY, StandaloneCluster, spark_script, submit
+from tests.jobs.corpora import enron_slice
+
+README = (REPOSITORY / "README.md").read_text()
+KINDS = ("make", "mkdir", "spectral-spark", "spark-submit", "docker compose", "python -m zipfile", "0 2 * * *")
+
+
+def blocks(language: str, section: str | None = None) -> list[str]:
+    text = README
+    if section is not None:
+        text = re.split(r"^## ", README.split(f"\n## {section}\n")[1], flags=re.M)[0]
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
+
+
+def commands(section: str | None = None) -> list[str]:
+    return [line.split("  #")[0].strip() for block in blocks("bash", section) for line in block.splitlines()]
+
+
+def verb_words(line: str) -> list[str]:
+    """The words of a spectral-spark or spark-submit command from its verb on."""
+    words = shlex.split(line)
+    if words[0] == "spectral-spark":
+        return words[1:]
+    job = next(place for place, word in enumerate(words) if re.search(r"jobs/\w+\.py$", word))
+    return [Path(words[job]).stem, *words[job + 1 :]]
+
+
+def run(line: str, spark: Any) -> None:
+    assert main(verb_words(line), spark) == 0, line
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> Iterator[Path]:
+    """What a reader has at hand: the repository's folders, some notes of their own, and the demo's output."""
+    place = tmp_path_factory.mktemp("readme")
+    for name in ("conf", "jobs", "spectral_spark", "docker", "Makefile"):
+        (place / name).symlink_to(REPOSITORY / name)
+    demo = simulate_demo(400)
+    for number, path in enumerate(demo.simulated.tree.paths):
+        (place / "notes").joinpath(*path).mkdir(parents=True, exist_ok=True)
+        batch = demo.simulated.batch
+        for i in (batch.nodes == number).nonzero()[0]:
+            words = [demo.words[term] for term in batch.terms[batch.indptr[i] : batch.indptr[i + 1]]]
+            (place / "notes").joinpath(*path, f"{i}.txt").write_text(" ".join(words))
+    (place / "out" / "demo").mkdir(parents=True)
+    write_demo(simulate_demo(1000), place / "out" / "demo" / "notes.jsonl")
+    (place / "data").mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        yield place
+
+
+def test_every_command_is_of_a_known_kind() -> None:
+    assert len(commands()) > 20
+    assert [line for line in commands() if not line.startswith(KINDS)] == []
+
+
+def test_the_two_commands_are_targets() -> None:
+    wanted = commands("Two commands")
+    assert wanted == ["make demo", "make test"]
+    said = subprocess.check_output(["make", "--dry-run", "demo", "test"], cwd=REPOSITORY, text=True)
+    assert "spectral-spark demo" in said
+    assert "pytest" in said
+
+
+def test_the_demo(spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--output", str(tmp_path / "demo"), "--documents", "1500", "--k", "12"], spark) == 0
+    said = capsys.readouterr().out
+    assert "12 true topics, 12 found" in said
+    assert float(re.search(r"mean error (\S+)", said)[1]) < 0.1
+    assert "Seagate" in said
+    for part in ("corpus/corpus.json", "model/summary.json", "scores/_SUCCESS", "evaluation.json", "report.html"):
+        assert (tmp_path / "demo" / part).exists()
+
+
+def test_your_documents(workplace: Path, spark: Any) -> None:
+    for line in commands("Your documents"):
+        run(line, spark)
+    assert (workplace / "out" / "notes" / "report.html").stat().st_size > 100_000
+
+
+def test_the_python_example(workplace: Path, spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = blocks("python", "In Python")
+    lines = [line for line in code.splitlines() if line and not line.startswith(("from", "import"))]
+    assert len(lines) <= 10
+    exec(code.replace('"out/demo', f'"{workplace}/out/demo'), {})
+    assert "harbour" in capsys.readouterr().out
+
+
+@pytest.mark.data
+def test_amazon(workplace: Path, spark: Any, real_data: Path) -> None:
+    (workplace / "data" / "sorted_data_acl").symlink_to(real_data / "amazon_reviews" / "sorted_data_acl")
+    download, *steps = commands("Amazon, step by step")
+    assert "curl" in download
+    for line in steps:
+        run(line, spark)
+    assert (workplace / "out" / "amazon" / "report.html").exists()
+
+
+@pytest.mark.data
+def test_enron(workplace: Path, spark: Any, real_data: Path) -> None:
+    archive = enron_slice(real_data / "enron" / "enron_mail.tar.gz", workplace, mails=3000)
+    archive.rename(workplace / "data" / "enron_mail.tar.gz")
+    download, *steps = commands("Enron, step by step")
+    assert "curl" in download
+    for line in steps:
+        run(line, spark)
+    assert (workplace / "out" / "enron" / "report.html").exists()
+
+
+@pytest.mark.cluster
+def test_standalone(workplace: Path, spark: Any, standalone_cluster: StandaloneCluster) -> None:
+    archive, line = commands("On a cluster")[:2]
+    subprocess.run(archive.replace("python", shutil.which("python3") or "python3", 1), shell=True, check=True)
+    if not (workplace / "out" / "notes" / "corpus").exists():
+        run(commands("Your documents")[0], spark)
+    words = shlex.split(line)
+    assert words[:3] == ["spark-submit", "--master", "spark://host:7077"]
+    job = words.index("jobs/fit.py")
+    done = submit(
+        standalone_cluster.url, "jobs/fit.py", words[job + 1 :], options=words[3:job], cwd=workplace,
+        conf={"spark.executor.memory": "1g"},
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.startswith("model out/cluster/model: 5 topics")
+    assert done.stderr == "" or "WARN" not in done.stderr
+
+
+def test_flags_of_what_cannot_run_here() -> None:
+    answer = subprocess.run([spark_script("spark-submit"), "--help"], capture_output=True, text=True, check=False)
+    known = set(re.findall(r"--[a-z][\w-]+", answer.stderr + answer.stdout))
+    submits = [line for line in commands() if line.startswith("spark-submit")]
+    assert [shlex.split(line)[2].split(":")[0] for line in submits] == ["spark", "yarn", "k8s"]
+    for line in submits:
+        words = shlex.split(line)
+        job = next(place for place, word in enumerate(words) if word.endswith("jobs/fit.py"))
+        flags = [word for word in words[1:job] if word.startswith("--")]
+        assert set(flags) <= known
+        assert isinstance(parse(verb_words(line)), Request)
+        for path in re.findall(r"(?<![\w/.])(?:conf|docker)/[\w.-]+", line):
+            assert (REPOSITORY / path).exists()
+
+
+def test_scheduled_runs_parse() -> None:
+    (line,) = commands("Scheduled runs")
+    parts = [part.strip() for part in line.removeprefix("0 2 * * *").split("&&")]
+    for part in parts[1:]:
+        assert isinstance(parse(verb_words(part.replace(r"\%", "%").replace("$(date +%F)", "2026-01-31"))), Request)
+    (code,) = blocks("python", "Scheduled runs")
+    (call,) = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call)]
+    settings = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
+    assert isinstance(parse(verb_words(settings["bash_command"].replace("{{ ds }}", "2026-01-31"))), Request)
+
+
+def test_containers_are_started_from_the_file_that_exists() -> None:
+    lines = [shlex.split(line) for line in commands("On a cluster") if line.startswith("docker")]
+    assert len(lines) == 3
+    for words in lines:
+        assert (REPOSITORY / words[words.index("-f") + 1]).exists()
+    job = lines[1]
+    assert isinstance(parse(job[job.index("job") + 1 :]), Request)
+
+
+def test_links_and_paths_lead_somewhere() -> None:
+    for target in re.findall(r"\]\((?!https?://)([^)#]+)\)", README):
+        assert (REPOSITORY / target).exists(), target
+    assert "TODO" not in README
