@@ -106,7 +106,7 @@ def test_same_bytes_for_any_partitioning(run_ingest: Ingest, tmp_path: Path, shu
 
 
 def test_the_seed_moves_the_split_and_the_fingerprint(run_ingest: Ingest, tmp_path: Path) -> None:
-    table = rows(80)
+    table = [row for row in rows(80) if not row["text"].startswith("rare")]
     given = write(tmp_path / "in", table)
     corpora = [run_ingest("table", given, f"{seed}", holdout=20, seed=seed, **COLUMNS) for seed in (1, 2)]
     for seed, corpus in zip((1, 2), corpora, strict=True):
