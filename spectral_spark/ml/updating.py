@@ -223,7 +223,9 @@ def _node_proportions(
     """Proportions of all nodes of the grown tree: old and new documents together, leaning on the parent."""
     whole = total.census.tree
     new = np.zeros((len(whole), len(weights)))
-    new[whole.assign(tree.paths)] = arrived
+    there = set(whole.paths)                # a group that lost its last document is gone
+    kept = [node for node, path in enumerate(tree.paths) if path in there]
+    new[whole.assign(tree.paths[node] for node in kept)] = arrived[kept]
     counts = whole.sum_below(new)
     documents = dict(zip(fitted.nodes.paths, fitted.nodes.documents, strict=True))
     known = dict(zip(fitted.nodes.paths, _widened(fitted.nodes.proportions, weights), strict=True))

@@ -20,7 +20,7 @@ from spectral_spark.moments.packing import unpack2, unpack3
 from spectral_spark.moments.projected import ProjectedMoments
 from spectral_spark.storage import SavedDirectory, Staging
 from spectral_spark.tree.census import Census
-from spectral_spark.tree.nodes import Path
+from spectral_spark.tree.nodes import DocumentTree, Path
 from spectral_spark.tree.weights import NodeWeights, node_weights
 
 if TYPE_CHECKING:
@@ -261,7 +261,7 @@ def _joined(a: MomentState, b: MomentState, *, subtract: bool) -> MomentState:
     groups = None
     if a.groups is not None and b.groups is not None:
         groups = a.groups - b.groups if subtract else a.groups + b.groups
-    return replace(
+    joined = replace(
         a,
         slots=slots,
         half_samples=(one, other),
@@ -271,6 +271,27 @@ def _joined(a: MomentState, b: MomentState, *, subtract: bool) -> MomentState:
         groups=groups,
         sources=_sources(a, b, subtract),
         dropped=a.dropped - b.dropped if subtract else a.dropped + b.dropped,
+    )
+    return _pruned(joined) if subtract else joined
+
+
+def _pruned(state: MomentState) -> MomentState:
+    """Without the nodes that have no documents left: a removed group leaves no trace, not even its name."""
+    tree, census = state.census.tree, state.census
+    kept = np.flatnonzero((census.documents_below > 0) | (np.arange(len(tree)) == 0))
+    if len(kept) == len(tree):
+        return state
+    smaller = DocumentTree.from_paths(tree.paths[node] for node in kept)
+    cubed = None if census.tokens_cubed is None else census.tokens_cubed[kept]
+    own = Census(smaller, census.documents[kept], census.tokens[kept], census.tokens_squared[kept], cubed)
+    empty = {tree.paths[node] for node in np.flatnonzero(census.documents == 0)}
+    slots = [number for number, slot in enumerate(state.slots) if isinstance(slot, str) or slot not in empty]
+    halves = tuple(
+        LeafMoments(**{name: array[slots] for name, array in half.arrays().items()}) for half in state.half_samples
+    )
+    return replace(
+        state, census=own, node_first=state.node_first[kept], slots=tuple(state.slots[number] for number in slots),
+        half_samples=(halves[0], halves[1]),
     )
 
 
