@@ -1,13 +1,14 @@
-"""The README's pictures: what report pages look like, taken by a headless browser.
+"""The README's pictures: what report pages look like, taken by a headless browser (see browser.py).
 
-    python jobs/bench/report_pictures.py --report out/demo/report.html --output jobs/pictures/demo.png
-    python jobs/bench/report_pictures.py --report out/enron.html --output jobs/pictures/enron.png --part tree --dark
+    python jobs/bench/report_pictures.py                     # from out/demo, out/enron, out/amazon to jobs/pictures
+    python jobs/bench/report_pictures.py --runs out demo     # only the demo's
 """
 
 import argparse
 import base64
 import io
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,16 +20,38 @@ if TYPE_CHECKING:
     from selenium.webdriver import Chrome
 
 _COLOURS = 96                # a page of few colours: a palette makes the file a quarter of the size
+_OUTPUT = Path(__file__).parents[1] / "pictures"
 
 
-def take_picture(window: "Chrome", page: Path, part: str, width: int, height: int, dark: bool) -> bytes:
-    """A PNG of the page from the top of one of its sections."""
+@dataclass(frozen=True)
+class Picture:
+    """One picture: of which run, from which section downwards, how large, light or dark."""
+
+    name: str
+    run: str
+    part: str
+    width: int = 1200
+    height: int = 1000
+    dark: bool = False
+
+
+PICTURES = (
+    Picture("demo", "demo", "", height=1150),
+    Picture("demo-phone", "demo", "topics", width=390, height=1050),
+    Picture("enron", "enron", "topics", height=1050),
+    Picture("enron-tree", "enron", "node", height=1050),
+    Picture("amazon", "amazon", "compare", height=820, dark=True),
+)
+
+
+def take_picture(window: "Chrome", page: Path, picture: Picture) -> bytes:
+    """A PNG of a page, with a small palette."""
     from PIL import Image
 
-    set_screen(window, width, height, dark)
-    window.get(page.resolve().as_uri() + ("" if part == "top" else f"#{part}"))
-    window.set_script_timeout(10)
-    window.execute_async_script("document.fonts.ready.then(() => setTimeout(arguments[0], 500))")
+    set_screen(window, picture.width, picture.height, picture.dark)
+    window.get(page.resolve().as_uri() + f"#{picture.part}")
+    window.set_script_timeout(20)
+    window.execute_async_script("document.fonts.ready.then(() => setTimeout(arguments[0], 800))")
     shot = window.execute_cdp_cmd("Page.captureScreenshot", {"format": "png"})
     image = Image.open(io.BytesIO(base64.b64decode(shot["data"]))).convert("RGB")
     small = io.BytesIO()
@@ -38,27 +61,27 @@ def take_picture(window: "Chrome", page: Path, part: str, width: int, height: in
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--report", type=Path, required=True, help="a page made by the verb 'report'")
-    parser.add_argument("--output", type=Path, required=True, help="the PNG to write")
-    parser.add_argument("--part", default="top", help="section to show: top, topics, tree, compare (default top)")
-    parser.add_argument("--width", type=int, default=1200)
-    parser.add_argument("--height", type=int, default=1300)
-    parser.add_argument("--dark", action="store_true")
+    parser.add_argument("names", nargs="*", metavar="RUN", help="demo, enron, amazon (default: those that are there)")
+    parser.add_argument("--runs", type=Path, default=Path("out"), help="folder of the runs: RUNS/demo/report.html …")
+    parser.add_argument("--output", type=Path, default=_OUTPUT, help="folder of the pictures")
     settings = parser.parse_args()
-    if not settings.report.is_file():
-        print(f"there is no report at '{settings.report}'", file=sys.stderr)
+    pages = {picture: settings.runs / picture.run / "report.html" for picture in PICTURES}
+    wanted = [picture for picture in PICTURES
+              if (picture.run in settings.names if settings.names else pages[picture].is_file())]
+    missing = sorted({str(pages[picture]) for picture in wanted if not pages[picture].is_file()})
+    if missing or not wanted:
+        print(f"no report at {', '.join(missing) or f'{settings.runs}/*/report.html'}; make it first", file=sys.stderr)
         return 2
+    settings.output.mkdir(parents=True, exist_ok=True)
     try:
         with open_browser(find_browser()) as window:
-            data = take_picture(
-                window, settings.report, settings.part, settings.width, settings.height, settings.dark
-            )
+            for picture in wanted:
+                target = settings.output / f"{picture.name}.png"
+                target.write_bytes(take_picture(window, pages[picture], picture))
+                print(f"{target}: {target.stat().st_size / 1024:.0f} KiB")
     except NoBrowser as error:
         print(error, file=sys.stderr)
         return 2
-    settings.output.parent.mkdir(parents=True, exist_ok=True)
-    settings.output.write_bytes(data)
-    print(f"{settings.output}: {len(data) / 1024:.0f} KiB")
     return 0
 
 

@@ -15,7 +15,7 @@ function compareChart(rows) {
   const slim = width < 560;
   const name = (row) => shortened(`${row.topic} ${model.topicName(row.topic)}`, slim ? 22 : 38);
   const order = rows.map((row) => row.topic);
-  const svg = Plot.plot({
+  return picture({
     width,
     marginLeft: slim ? 8 : 250,
     marginRight: 24,
@@ -41,8 +41,6 @@ function compareChart(rows) {
       }),
     ],
   });
-  svg.setAttribute("role", "img");
-  return svg;
 }
 
 function compareTable(rows) {

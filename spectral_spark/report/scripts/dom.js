@@ -95,3 +95,11 @@ function announce(text) {
 
 const colour = (name) => `var(--${name})`;
 const narrow = () => window.matchMedia("(max-width: 640px)").matches;
+
+// A plot is one picture to a screen reader; the table beside it has the numbers.
+function picture(options) {
+  const svg = Plot.plot(options);
+  svg.setAttribute("role", "img");
+  for (const part of svg.querySelectorAll("[aria-label]")) part.removeAttribute("aria-label");
+  return svg;
+}

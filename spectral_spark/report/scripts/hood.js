@@ -58,7 +58,7 @@ function spectrumChart() {
       }),
     );
   }
-  return Plot.plot({
+  return picture({
     width,
     height: slim ? 240 : 300,
     marginLeft: 56,

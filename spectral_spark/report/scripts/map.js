@@ -4,7 +4,7 @@ const LABELS = 40;
 const overlap = (a, b) => a[0] < b[2] && a[2] > b[0] && a[1] < b[3] && a[3] > b[1];
 
 // The largest topics first; below, above, right or left of the circle, wherever no label and no other centre is.
-function mapLabels(width, height, x, y, radius) {
+function mapLabels(width, height, { x, y, radius }) {
   const centres = model.largestFirst.map((t) => [x(t) - 4, y(t) - 4, x(t) + 4, y(t) + 4]);
   const placed = [];
   const labels = [];
@@ -13,12 +13,9 @@ function mapLabels(width, height, x, y, radius) {
     const half = text.length * 3.1 + 3;
     const far = radius(topic) + half + 2;
     const near = radius(topic) + 9;
-    for (const [dx, dy] of [
-      [0, near],
-      [0, -near],
-      [far, 0],
-      [-far, 0],
-    ]) {
+    const sides = [0, near, 0, -near, far, 0, -far, 0];
+    for (let side = 0; side < sides.length; side += 2) {
+      const [dx, dy] = sides.slice(side, side + 2);
       const at = x(topic) + dx;
       const line = y(topic) + dy;
       const box = [at - half, line - 7, at + half, line + 7];
@@ -34,28 +31,46 @@ function mapLabels(width, height, x, y, radius) {
   return labels;
 }
 
-function drawMap() {
-  const holder = byId("topic-map"),
-    width = Math.max(holder.clientWidth || 500, 240),
-    height = Math.round(Math.min(width * 0.8, 460));
-  const margin = Math.min(46, width / 8),
-    map = model.topics.map;
-  const span = (axis) => d3.extent(map, (point) => point[axis]);
-  const [[left, right], [low, high]] = [span(0), span(1)];
-  const scale = Math.min(
-    (width - 2 * margin) / Math.max(right - left, 1e-6),
-    (height - 2 * margin) / Math.max(high - low, 1e-6),
-  );
-  const x = (t) => width / 2 + (map[t][0] - (left + right) / 2) * Math.min(scale, 1e5);
-  const y = (t) => height / 2 - (map[t][1] - (low + high) / 2) * Math.min(scale, 1e5);
+// Where each topic goes, in pixels: the same scale on both axes, in the middle; area by share.
+function mapGeometry(width, height) {
+  const map = model.topics.map;
+  const margin = Math.min(46, width / 8);
+  const [left, right] = d3.extent(map, (point) => point[0]);
+  const [low, high] = d3.extent(map, (point) => point[1]);
+  const across = (width - 2 * margin) / Math.max(right - left, 1e-3);
+  const scale = Math.min(across, (height - 2 * margin) / Math.max(high - low, 1e-3));
   const largest = Math.max(...model.topics.weights, 1e-9);
   const widest = Math.min(30, width / 14) * Math.min(1, Math.sqrt(70 / model.k));
-  const radius = (t) => 3 + widest * Math.sqrt(model.topics.weights[t] / largest);
-  const used =
+  return {
+    x: (t) => width / 2 + (map[t][0] - (left + right) / 2) * scale,
+    y: (t) => height / 2 - (map[t][1] - (low + high) / 2) * scale,
+    radius: (t) => 3 + widest * Math.sqrt(model.topics.weights[t] / largest),
+  };
+}
+
+function mapMarks({ x, y, radius }, labels) {
+  const uses =
     state.word === null ? null : new Map(model.topicsOfWord(state.word).map((item) => [item.topic, item.share]));
-  const opacity = (t) => (used ? 0.06 + 0.9 * (used.get(t) ?? 0) : 0.38);
-  const order = model.largestFirst;
-  const svg = Plot.plot({
+  const opacity = (t) => (uses ? 0.06 + 0.9 * (uses.get(t) ?? 0) : 0.38);
+  const title = (t) => `${t}  ${model.topicName(t)}\n${percent(model.topics.weights[t])} of the corpus`;
+  const accent = { fill: colour("accent"), stroke: colour("accent"), strokeWidth: 1 };
+  const halo = { stroke: colour("card"), strokeWidth: 4 };
+  const tip = { fill: colour("card"), stroke: colour("line"), fontSize: 13 };
+  const still = { pointerEvents: "none" };
+  return [
+    Plot.dot(model.largestFirst, { x, y, r: radius, ...accent, fillOpacity: opacity, sort: null, className: "hot" }),
+    Plot.dot([state.topic], { x, y, r: (t) => radius(t) + 3, stroke: colour("ink"), strokeWidth: 2.5, ...still }),
+    Plot.text(labels, { x: "at", y: "line", text: "text", fill: colour("ink"), fontSize: 11.5, ...halo, ...still }),
+    Plot.tip(model.largestFirst, Plot.pointer({ x, y, title, ...tip })),
+  ];
+}
+
+function drawMap() {
+  const holder = byId("topic-map");
+  const width = Math.max(holder.clientWidth || 500, 240);
+  const height = Math.round(Math.min(width * 0.8, 460));
+  const geometry = mapGeometry(width, height);
+  const svg = picture({
     width,
     height,
     margin: 0,
@@ -64,55 +79,11 @@ function drawMap() {
     y: { domain: [0, height], range: [0, height] },
     r: { type: "identity" },
     ariaLabel: `Map of ${plural(model.k, "topic")} by similarity`,
-    ariaDescription:
-      "The same topics are in the list of all topics, with the distances to the most similar ones in each topic.",
-    marks: [
-      Plot.dot(order, {
-        x,
-        y,
-        r: radius,
-        fill: colour("accent"),
-        fillOpacity: opacity,
-        stroke: colour("accent"),
-        strokeWidth: 1,
-        sort: null,
-        className: "hot",
-      }),
-      Plot.dot([state.topic], {
-        x,
-        y,
-        r: (t) => radius(t) + 3,
-        stroke: colour("ink"),
-        strokeWidth: 2.5,
-        pointerEvents: "none",
-      }),
-      Plot.text(mapLabels(width, height, x, y, radius), {
-        x: "at",
-        y: "line",
-        text: "text",
-        fill: colour("ink"),
-        fontSize: 11.5,
-        stroke: colour("card"),
-        strokeWidth: 4,
-        pointerEvents: "none",
-      }),
-      Plot.tip(
-        order,
-        Plot.pointer({
-          x,
-          y,
-          title: (t) => `${t}  ${model.topicName(t)}\n${percent(model.topics.weights[t])} of the corpus`,
-          fill: colour("card"),
-          stroke: colour("line"),
-          fontSize: 13,
-        }),
-      ),
-    ],
+    ariaDescription: "The list of all topics holds the same; each topic names the most similar ones.",
+    marks: mapMarks(geometry, mapLabels(width, height, geometry)),
   });
-  svg.setAttribute("role", "img");
-  d3.select(svg)
-    .selectAll("g.hot circle, g[aria-label=dot] circle")
-    .on("click", (_, index) => openTopic(order[index]));
+  const circles = d3.select(svg).selectAll("g.hot circle");
+  circles.on("click", (_, index) => openTopic(model.largestFirst[index]));
   holder.replaceChildren(svg);
 }
 
