@@ -6,6 +6,7 @@ Error is the mean over topics of half the L1 distance to the matched true topic.
 """
 
 import argparse
+import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ from spectral_spark.tree.census import Census
 from spectral_spark.tree.weights import node_weights
 
 BATCH = 1024
+PARTS = ("solvers", "groups", "rank")
 
 
 @dataclass(frozen=True)
@@ -146,32 +148,41 @@ def chosen_ranks(setting: Setting, seed: int) -> dict[str, Any]:
     return row
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", choices=["solvers", "groups", "rank", "all"], default="all")
-    parser.add_argument("--seeds", type=int, default=2)
-    arguments = parser.parse_args()
-    result: dict[str, Any] = {"context": context()}
-    tables = []
-    if arguments.part in ("solvers", "all"):
-        seeds = range(arguments.seeds)
-        rows = [row for setting in SOLVER_SETTINGS for seed in seeds for row in solver_errors(setting, seed)]
-        result["solvers"] = rows
-        tables.append(markdown_table(_means(rows, ("corpus", "solver")), ["corpus", "solver", "error", "seconds"]))
-    if arguments.part in ("groups", "all"):
-        rows = [group_errors(setting, seed) for setting in GROUP_SETTINGS for seed in range(arguments.seeds)]
-        result["groups"] = rows
+def measure(part: str, seeds: range) -> list[dict[str, Any]]:
+    """The rows of one part of the benchmark."""
+    if part == "solvers":
+        return [row for setting in SOLVER_SETTINGS for seed in seeds for row in solver_errors(setting, seed)]
+    if part == "groups":
+        return [group_errors(setting, seed) for setting in GROUP_SETTINGS for seed in seeds]
+    return [chosen_ranks(setting, 0) for setting in RANK_SETTINGS]
+
+
+def table(part: str, rows: list[dict[str, Any]]) -> str:
+    """The rows of one part for people, averaged over seeds."""
+    if part == "solvers":
+        columns = {"corpus": "corpus", "solver": "solver", "error": "error", "seconds": "CPU seconds"}
+        return markdown_table(_means(rows, ("corpus", "solver")), columns)
+    if part == "groups":
         columns = {"corpus": "corpus", "root": "root moments", "plug-in": "per group", "distinct": "distinct documents",
                    "node_proportions": "error of node proportions"}
-        tables.append(markdown_table(_means(rows, ("corpus",)), columns))
-    if arguments.part in ("rank", "all"):
-        rows = [chosen_ranks(setting, 0) for setting in RANK_SETTINGS]
-        result["rank"] = rows
-        exact = {rule: f"{sum(row[rule] == row['true'] for row in rows)} of {len(rows)} exact" for rule in RULES}
-        tables.append(markdown_table([*rows, {"corpus": "all", "true": None, **exact}], ["corpus", "true", *RULES]))
-    write_json(RESULTS / "recovery.json", result)
-    (RESULTS / "recovery.md").write_text("\n".join(tables))
-    print("\n".join(tables))
+        return markdown_table(_means(rows, ("corpus",)), columns)
+    exact = {rule: f"{sum(row[rule] == row['true'] for row in rows)} of {len(rows)} exact" for rule in RULES}
+    return markdown_table([*rows, {"corpus": "all", "true": None, **exact}], ["corpus", "true", *RULES])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", choices=[*PARTS, "all"], default="all")
+    parser.add_argument("--seeds", type=int, default=2)
+    arguments = parser.parse_args()
+    target = RESULTS / "recovery.json"
+    result: dict[str, Any] = json.loads(target.read_text()) if target.exists() else {}
+    for part in PARTS if arguments.part == "all" else (arguments.part,):
+        result[part] = {"context": context(), "rows": measure(part, range(arguments.seeds))}
+        write_json(target, result)
+        print(table(part, result[part]["rows"]))
+    known = [table(part, result[part]["rows"]) for part in PARTS if part in result]
+    (RESULTS / "recovery.md").write_text("\n".join(known))
 
 
 def _means(rows: list[dict[str, Any]], keys: tuple[str, ...]) -> list[dict[str, Any]]:
