@@ -23,7 +23,7 @@ _SLICE = 512          # rows in memory as Python strings at a time
 
 
 @dataclass(frozen=True)
-class Counter:
+class WordCounter:
     """A batch of raw rows to a batch of counted documents."""
 
     parse: BatchParser | None
@@ -75,4 +75,4 @@ def _content_key(text: str | None, counted: dict[str, int]) -> bytes:
 
 def count_words(source: Source, tokeniser: Tokeniser, keys: bool) -> DataFrame:
     """The documents of a source with their word counts and duplicate keys; columns as in ``COUNTED``."""
-    return source.rows.mapInArrow(Counter(source.parse, tokeniser, keys), COUNTED)
+    return source.rows.mapInArrow(WordCounter(source.parse, tokeniser, keys), COUNTED)

@@ -7,6 +7,7 @@ _REFUSED = {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefin
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
           (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
+_WHOLE = {"ascii", "utf-8", "iso8859-1", "cp1252"}
 _CONTROL = bytes(code for code in range(32) if code not in (9, 10, 12, 13, 27))
 
 
@@ -15,9 +16,11 @@ def decode_text(data: bytes, charset: str | None = None) -> str:
     for name in (_known(charset), "utf-8"):
         if name:
             try:
-                return data.decode(name)
+                text = data.decode(name)
             except (UnicodeError, LookupError):
                 continue
+            # UTF-7 and a few others can spell half characters, which no file can hold
+            return text if name in _WHOLE else text.encode("utf-8", "replace").decode()
     return data.decode("cp1252", "replace")
 
 

@@ -10,12 +10,8 @@ _SEPARATOR = re.compile(
     r"|^[ \t]*(?:begin forwarded message|forwarded by [^\n]{3,80} on \d)",
     re.IGNORECASE | re.MULTILINE,
 )
-_WROTE = re.compile(
-    r"^[ \t]*(?:on\b[^\n]{3,200}?(?:\n(?![ \t]*>)[^\n]{0,120}?)?"
-    r"|[^\n>]{0,80}(?:<[^\n<>]{3,80}>|\"[^\n\"]{3,80}\")[^\n>]{0,40})"
-    r"\b(?:wrote|writes):[ \t]*$",
-    re.IGNORECASE | re.MULTILINE,
-)
+_WROTE = re.compile(r"\b(?:wrote|writes):[ \t]*$", re.IGNORECASE | re.MULTILINE)
+_ON_A_DATE = re.compile(r"[ \t]*on\b.*\d", re.IGNORECASE)
 _TO = re.compile(r"^[ \t]*To:", re.MULTILINE)
 _SUBJECT = re.compile(r"^[ \t]*(?:Subject|Re):", re.MULTILINE)
 _QUOTED_LINE = re.compile(r"^[ \t]*[A-Za-z]{0,3}>.*\n?", re.MULTILINE)
@@ -24,6 +20,7 @@ _ATTRIBUTION = re.compile(
     r"|\d{1,2}/\d{1,2}/\d{2,4}|\d{1,2}:\d{2}(?::\d{2})?\s*[AP]M|^\s*\S+@\S+\s*$",
     re.IGNORECASE,
 )
+_LONGEST_LINE = 300
 _HEADER_SPAN = 6000          # a list of addressees can be long
 _ATTRIBUTION_LINES = 9
 
@@ -45,19 +42,31 @@ def own_words(body: str) -> str:
 
 def _before_attribution(body: str) -> str:
     """Cut at "On … wrote:", unless ``>`` marks what follows: then the answers in between are the sender's own."""
-    lowered = body.lower()
-    if "wrote:" not in lowered and "writes:" not in lowered:
-        return body
     kept: list[str] = []
     start = 0
     for match in _WROTE.finditer(body):
-        kept.append(body[start : match.start()])
-        following = body[match.end() : match.end() + 2000].lstrip()
-        if not following.startswith(">"):
+        line = _attribution_line(body, match.start())
+        if line is None or line < start:
+            continue
+        kept.append(body[start:line])
+        if not body[match.end() : match.end() + 2000].lstrip().startswith(">"):
             return "".join(kept)
         start = match.end()
     kept.append(body[start:])
     return "".join(kept)
+
+
+def _attribution_line(body: str, end: int) -> int | None:
+    """Where "On <date> <somebody>", perhaps folded over two lines, or "<somebody>" begins; None for other text."""
+    here = body.rfind("\n", 0, end) + 1
+    line = body[here:end]
+    if len(line) > _LONGEST_LINE or line.lstrip().startswith(">"):
+        return None
+    if _ON_A_DATE.match(line) or "@" in line or line.count('"') >= 2:
+        above = body.rfind("\n", 0, max(here - 1, 0)) + 1
+        folded = here and here - above <= _LONGEST_LINE and _ON_A_DATE.match(body[above:here])
+        return above if folded else here
+    return None
 
 
 def _before_header_block(body: str) -> str:

@@ -53,6 +53,13 @@ def test_bodies_are_decoded(headers: str, body: bytes) -> None:
     assert found.body.split() == ["Straße", "soft"]
 
 
+def test_half_characters_do_not_get_through() -> None:
+    found = read_mail(b"From: a@b.c\nSubject: =?utf-7?Q?+2AA-?=\nContent-Type: text/plain; charset=utf-7\n\n+2AA- x")
+    assert found is not None
+    found.subject.encode()
+    found.body.encode()
+
+
 def test_an_attached_mail_is_not_the_senders() -> None:
     found = read_mail(
         b"From: a@b.c\nSubject: s\nMime-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n"

@@ -77,6 +77,7 @@ def test_ordinary_sentences_stay() -> None:
 @pytest.mark.parametrize("body", [
     "-" * 1_000_000, "To: a\n" * 100_000, "On " * 300_000, ">" * 1_000_000, "To: a\nb\nc\nd\n" * 50_000 + "Subject: x",
     "x <" * 300_000 + "\n" + "on a\n" * 100_000 + "wrote", " \n" * 500_000, "\"" * 500_000 + " wrote:",
+    '"ab" <c@d.e> wrote\n' * 50_000 + '"ab" wrote:\n>' * 50_000, "on 1\n" * 100_000 + "wrote:",
 ])
 def test_hostile_bodies_take_no_quadratic_time(body: str) -> None:
     start = time.perf_counter()

@@ -6,6 +6,7 @@ the subject when the mail starts a thread.
 
 import hashlib
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import pyarrow as pa
 from pyarrow import fs
@@ -64,34 +65,41 @@ def parse_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
     names: list[str] = batch.column("name").to_pylist()
     problems: list[str | None] = batch.column("problem").to_pylist()
     parsed = [
-        None if problem else _readable(content.as_py())
-        for content, problem in zip(batch.column("content"), problems, strict=True)
+        None if problem else _readable(name, content.as_py())
+        for name, content, problem in zip(names, batch.column("content"), problems, strict=True)
     ]
-    own = [own_words(mail.body) if mail else None for mail in parsed]
     return documents(
         doc_id=names,
-        path=[_path(name, mail) for name, mail in zip(names, parsed, strict=True)],
-        text=[None if mail is None else _text(mail, words or "") for mail, words in zip(parsed, own, strict=True)],
-        whole_key=[None if mail is None else body_key(mail.body) for mail in parsed],
-        text_key=[None if words is None else body_key(words) for words in own],
+        path=[mail and mail.path for mail in parsed],
+        text=[mail and mail.text for mail in parsed],
+        whole_key=[mail and mail.whole_key for mail in parsed],
+        text_key=[mail and mail.text_key for mail in parsed],
         problem=[problem or (None if mail else "unreadable") for problem, mail in zip(problems, parsed, strict=True)],
     )
 
 
-def _readable(content: bytes) -> Mail | None:
+class _Document(NamedTuple):
+    path: list[str | None]
+    text: str
+    whole_key: bytes
+    text_key: bytes
+
+
+def _readable(name: str, content: bytes) -> _Document | None:
     try:
-        return read_mail(content)
+        mail = read_mail(content)
+        if mail is None:
+            return None
+        words = own_words(mail.body)
+        text = f"{mail.subject}\n{words}" if mail.starts_a_thread else words
+        whole_key = body_key(mail.body)
+        text_key = whole_key if len(words) == len(mail.body) else body_key(words)
+        return _Document(_path(name, mail), text, whole_key, text_key)
     except Exception:                                 # the archive is untrusted: one bad mail must not stop the run
         return None
 
 
-def _text(mail: Mail, words: str) -> str:
-    return f"{mail.subject}\n{words}" if mail.starts_a_thread else words
-
-
-def _path(name: str, mail: Mail | None) -> list[str | None] | None:
-    if mail is None:
-        return None
+def _path(name: str, mail: Mail) -> list[str | None]:
     if mail.sender is None:
         return [None, name.split("/", 1)[0]]
     domain = mail.sender.rsplit("@", 1)[1]
