@@ -19,7 +19,8 @@ def batch_of(documents: list[np.ndarray], nodes: np.ndarray, vocab_size: int) ->
         ends.append(ends[-1] + len(ids))
     return CountBatch(
         np.array(ends, np.int64), np.concatenate([*terms, []]).astype(np.int32),
-        np.concatenate([*counts, []]).astype(float), np.asarray(nodes, np.int32), np.arange(len(documents), dtype=np.int64), vocab_size,
+        np.concatenate([*counts, []]).astype(float), np.asarray(nodes, np.int32),
+        np.arange(len(documents), dtype=np.int64), vocab_size,
     )
 
 
