@@ -1,0 +1,94 @@
+"""Fits a simulated corpus and writes hashes of the model; on request kills what runs it, in the middle of named passes.
+
+    spark-submit fit_under_fire.py ANSWER [executor=PASS] [worker=PASS] [driver=PASS] [checkpoints=DIR]
+"""
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from spectral_spark import SpectralHDP
+from spectral_spark.corpus.simulate import simulate_hdp
+from spectral_spark.engine.progress import Progress
+
+
+class Saboteur(Progress):
+    """Kills one process of a kind a moment after a pass has started, once per order."""
+
+    def __init__(self, orders: dict[str, str]) -> None:
+        self.orders, self.killed = orders, []
+
+    @contextmanager
+    def watch(self, spark: Any, name: str) -> Iterator[None]:
+        for kind, where in list(self.orders.items()):
+            if name.startswith(where):
+                del self.orders[kind]
+                threading.Timer(0.3, self._kill, [kind]).start()
+        with super().watch(spark, name):
+            yield
+
+    def _kill(self, kind: str) -> None:
+        if kind == "driver":
+            os.kill(os.getpid(), signal.SIGKILL)
+        application = SparkSession.active().sparkContext.applicationId
+        pattern = {"executor": f"CoarseGrainedExecutorBackend.*{application}", "worker": "pyspark.daemon"}[kind]
+        found = subprocess.run(["pgrep", "-f", pattern], capture_output=True, text=True, check=False).stdout.split()
+        mine = [int(process) for process in found if int(process) != os.getpid()]
+        if kind == "worker":
+            mine = [process for process in mine if _of_application(process, application)]
+        for process in mine[:1]:
+            os.kill(process, signal.SIGKILL)
+            self.killed.append(kind)
+
+
+def _of_application(process: int, application: str) -> bool:
+    """Whether an executor of the application is among a process's ancestors."""
+    while process > 1:
+        try:
+            with open(f"/proc/{process}/cmdline") as line, open(f"/proc/{process}/stat") as stat:
+                if application in line.read():
+                    return True
+                process = int(stat.read().rpartition(")")[2].split()[1])
+        except OSError:
+            return False
+    return False
+
+
+def main() -> None:
+    answer, *words = sys.argv[1:]
+    orders = dict(word.split("=", 1) for word in words)
+    checkpoints = orders.pop("checkpoints", None)
+    corpus = simulate_hdp((400, 6), [3000, 3000], [8.0, 0.5], (30, 90), seed=4)
+    batch, starts = corpus.batch, pa.array(corpus.batch.indptr, pa.int32())
+    spark = SparkSession.builder.getOrCreate()
+    frame = spark.createDataFrame(pa.table({
+        "doc_id": [f"d{i}" for i in range(batch.n_documents)],
+        "path": pa.array([list(corpus.tree.paths[node]) for node in batch.nodes], pa.list_(pa.string())),
+        "terms": pa.ListArray.from_arrays(starts, pa.array(batch.terms, pa.int32())),
+        "counts": pa.ListArray.from_arrays(starts, pa.array(batch.counts.astype(np.int32))),
+    })).repartition(6)
+    saboteur = Saboteur(orders)
+    hdp = SpectralHDP(
+        k=6, refinePasses=1, termsCol="terms", countsCol="counts", idCol="doc_id", vocabSize=400,
+        checkpointDir=checkpoints,
+    ).setProgress(saboteur)
+    model = hdp.fit(frame)
+    digest = hashlib.sha256(model.topicsMatrix().tobytes() + model.nodes.proportions.tobytes()).hexdigest()
+    with open(answer, "w") as sink:
+        passes = [step["name"] for step in model.summary.passes]
+        json.dump({"hash": digest, "killed": saboteur.killed, "passes": passes}, sink)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""Processes die in the middle of a fit, on real clusters; the model is the same, bit for bit."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.standalone import StandaloneCluster, submit
+
+pytestmark = pytest.mark.cluster
+SCRIPT = Path(__file__).parent / "fit_under_fire.py"
+QUICK_DEATH = {"spark.network.timeout": "20s", "spark.executor.heartbeatInterval": "2s"}
+
+
+def fit(master: str, package_zip: Path, place: Path, name: str, *orders: str) -> tuple[int, dict]:
+    answer = place / f"{name}.json"
+    done = submit(master, SCRIPT, [str(answer), *orders], py_files=package_zip, conf=QUICK_DEATH)
+    if not answer.exists():
+        return done.returncode, {"errors": done.stderr[-3000:]}
+    return done.returncode, json.loads(answer.read_text())
+
+
+@pytest.fixture(scope="module")
+def clean(package_zip: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    code, answer = fit("local[2]", package_zip, tmp_path_factory.mktemp("clean"), "clean")
+    assert code == 0, answer
+    return str(answer["hash"])
+
+
+def test_local_cluster_with_a_killed_executor_and_worker(package_zip: Path, tmp_path: Path, clean: str) -> None:
+    code, answer = fit("local-cluster[2,1,1024]", package_zip, tmp_path, "hit", "executor=moments", "worker=refine")
+    assert code == 0, answer
+    assert sorted(answer["killed"]) == ["executor", "worker"]
+    assert answer["hash"] == clean
+
+
+def test_standalone_with_a_killed_executor_and_worker(
+    standalone_cluster: StandaloneCluster, package_zip: Path, tmp_path: Path, clean: str
+) -> None:
+    code, answer = fit(standalone_cluster.url, package_zip, tmp_path, "hit", "executor=range 1", "worker=moments")
+    assert code == 0, answer
+    assert sorted(answer["killed"]) == ["executor", "worker"]
+    assert answer["hash"] == clean
+
+
+def test_driver_killed_in_every_pass_on_standalone(
+    standalone_cluster: StandaloneCluster, package_zip: Path, tmp_path: Path, clean: str
+) -> None:
+    kept = f"checkpoints={tmp_path / 'steps'}"
+    for number, where in enumerate(("range 2", "moments", "refine 1")):
+        code, answer = fit(standalone_cluster.url, package_zip, tmp_path, f"dead{number}", f"driver={where}", kept)
+        assert code != 0
+        assert "hash" not in answer
+    code, answer = fit(standalone_cluster.url, package_zip, tmp_path, "resumed", kept)
+    assert code == 0, answer
+    assert answer["hash"] == clean
+    assert not {"range 1", "range 2", "moments"} & set(answer["passes"])
+    assert not any((tmp_path / "steps").iterdir())

@@ -1,0 +1,143 @@
+"""Nothing lost, nothing half-finished: damaged checkpoints, a full disk, two writers, one night after the other."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spectral_spark import storage
+from spectral_spark.engine.checkpoint import DirectoryCheckpoints, run_key
+from spectral_spark.errors import InputError
+from spectral_spark.locking import only_writer
+
+REPOSITORY = Path(__file__).parents[1]
+
+
+def test_a_finished_step_is_read_back_and_a_damaged_one_done_again(tmp_path: Path) -> None:
+    key, calls = run_key("input", {"k": 3}), []
+
+    def compute() -> dict[str, np.ndarray]:
+        calls.append(1)
+        return {"x": np.arange(5.0)}
+
+    root = str(tmp_path / "steps")
+    DirectoryCheckpoints(root, key).remember("moments", compute)
+    again = DirectoryCheckpoints(root, key)
+    np.testing.assert_array_equal(again.remember("moments", compute)["x"], np.arange(5.0))
+    assert (len(calls), again.resumed) == (1, ["moments"])
+    file = next((tmp_path / "steps").rglob("x.npy"))
+    file.write_bytes(file.read_bytes()[:-8])
+    np.testing.assert_array_equal(DirectoryCheckpoints(root, key).remember("moments", compute)["x"], np.arange(5.0))
+    assert len(calls) == 2
+
+
+def test_checkpoints_of_another_input_or_setting_are_not_used(tmp_path: Path) -> None:
+    root = str(tmp_path / "steps")
+    DirectoryCheckpoints(root, run_key("monday", {"k": 3})).remember("moments", lambda: {"x": np.zeros(1)})
+    for other in (run_key("tuesday", {"k": 3}), run_key("monday", {"k": 4})):
+        found = DirectoryCheckpoints(root, other).remember("moments", lambda: {"x": np.ones(1)})
+        assert found["x"][0] == 1
+    ours = DirectoryCheckpoints(root, run_key("monday", {"k": 3}))
+    foreign = next(path for path in (tmp_path / "steps").iterdir() if path.name != run_key("monday", {"k": 3})[:32])
+    mine = tmp_path / "steps" / run_key("monday", {"k": 3})[:32] / "moments"
+    (mine / "manifest.json").write_bytes((foreign / "moments" / "manifest.json").read_bytes())
+    assert ours.remember("moments", lambda: {"x": np.full(1, 7.0)})["x"][0] == 7
+
+
+def test_a_second_writer_is_refused_and_a_dead_one_replaced(tmp_path: Path) -> None:
+    target = tmp_path / "model"
+    with only_writer(target):
+        code = (
+            "import sys; from spectral_spark.locking import only_writer\n"
+            f"try:\n    with only_writer({str(target)!r}): pass\nexcept ValueError as error: sys.exit(str(error))"
+        )
+        other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert other.returncode == 1
+        assert f"another run is writing '{target}' (process {os.getpid()}" in other.stderr
+    assert not (tmp_path / ".model.lock").exists()
+    command = [sys.executable, "-c", "import os; print(os.getpid())"]
+    dead = subprocess.run(command, capture_output=True, text=True, check=True)
+    (tmp_path / ".model.lock").write_text(json.dumps({"host": socket.gethostname(), "pid": int(dead.stdout)}))
+    with only_writer(target):
+        pass
+    (tmp_path / ".model.lock").write_text(json.dumps({"host": "elsewhere", "pid": 1}))
+    with pytest.raises(InputError, match="process 1 on elsewhere"), only_writer(target):
+        pass
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
+def test_a_full_disk_leaves_the_old_model_and_nothing_else(tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(small)], check=False)
+    if mounted.returncode:
+        pytest.skip("this machine does not allow mounting a tmpfs")
+    try:
+        with storage.new_directory(small / "state", "thing", 1) as staging:
+            staging.write_array("x", np.arange(100.0))
+        with pytest.raises(OSError, match="No space left"):
+            write_too_much(small / "state")
+        saved = storage.open_directory(small / "state", "thing", 1)
+        np.testing.assert_array_equal(saved.read_array("x"), np.arange(100.0))
+        assert [path.name for path in small.iterdir()] == ["state"]
+    finally:
+        subprocess.run(["umount", str(small)], check=False)
+
+
+def write_too_much(path: Path) -> None:
+    with storage.new_directory(path, "thing", 1, overwrite=True) as staging:
+        staging.write_array("x", np.zeros(10))
+        staging.write_array("big", np.ones(1_000_000))
+
+
+def night(
+    run_date: str, store: Path, source: Path, place: Path, **environment: str
+) -> "subprocess.CompletedProcess[str]":
+    settings = {
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "RETRY_SECONDS": "0",
+        "INGEST_FLAGS": "--source folders --min-documents 2 --holdout 10", "FIT_FLAGS": "--k 2 --refine-passes 1",
+    }
+    return subprocess.run(
+        [str(REPOSITORY / "conf" / "pipeline" / "nightly.sh"), run_date, str(store), str(source)], cwd=place,
+        env={**os.environ, **settings, **environment}, capture_output=True, text=True, check=False, timeout=800,
+    )
+
+
+def write_day(folder: Path, seed: int) -> Path:
+    rng = np.random.default_rng(seed)
+    words = {"sea": ["sail", "boat", "wind", "rope", "deck"], "kitchen": ["oven", "flour", "salt", "dough", "spoon"]}
+    for group, kind in words.items():
+        (folder / group).mkdir(parents=True)
+        for number in range(40):
+            (folder / group / f"{seed}-{number}.txt").write_text(" ".join(rng.choice(kind, 15)))
+    return folder
+
+
+@pytest.mark.cluster
+def test_three_nights_one_of_which_fails_in_the_middle(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    days = {f"2026-03-0{n}": write_day(tmp_path / "in" / str(n), n) for n in (1, 2, 3)}
+    first = night("2026-03-01", store, days["2026-03-01"], tmp_path)
+    assert first.returncode == 0, first.stderr
+    broken = tmp_path / "broken"
+    broken.write_text("#!/bin/sh\n[ \"$1\" = update ] && exit 1\nexec spectral-spark \"$@\"\n")
+    broken.chmod(0o755)
+    failed = night("2026-03-02", store, days["2026-03-02"], tmp_path, SPECTRAL_SPARK=str(broken))
+    assert failed.returncode == 1
+    assert not (store / "run_date=2026-03-02" / "model").exists()
+    again = night("2026-03-02", store, days["2026-03-02"], tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert "corpus is there, skipped" in again.stdout
+    third = night("2026-03-03", store, days["2026-03-03"], tmp_path)
+    assert third.returncode == 0, third.stderr
+    summary = json.loads((store / "run_date=2026-03-03" / "model" / "summary.json").read_text())
+    assert len(summary["sources"]) == 3
+    manifests = [json.loads((store / f"run_date={day}" / "corpus" / "corpus.json").read_text()) for day in days]
+    counted = summary["documents"] + sum(summary["dropped"].values())
+    assert counted == sum(manifest["documents"]["train"] for manifest in manifests)
+    assert (store / "run_date=2026-03-03" / "report.html").exists()
