@@ -1,16 +1,16 @@
 """Run a request: start Spark when it is first needed, stop it at the end, and leave by an exit code that tells."""
 
-import signal
+import logging
 import sys
-import threading
 import time
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spectral_spark.cli.failures import INTERNAL, USAGE, explain
+from spectral_spark.cli.interrupts import Interrupts
 from spectral_spark.cli.parsing import PROGRAM, Request, parse
 from spectral_spark.cli.terminal import Terminal
 
@@ -28,6 +28,7 @@ class Run:
     def __init__(self, request: Request, spark: "SparkSession | None" = None) -> None:
         self.request = request
         self._given = spark
+        self.interrupts = Interrupts()
         self.terminal = Terminal(quiet=request.settings.quiet)
         self.started = time.perf_counter()
         self.log: Path | None = None
@@ -47,13 +48,15 @@ class Run:
         if not settings.debug and not started_by_spark_submit():
             self.log = new_log()
         with self.terminal.doing("starting Spark"):
-            return start_session(
+            session = start_session(
                 f"spectral-spark {self.request.verb.name}",
                 master=settings.master,
                 settings=dict(settings.spark_conf),
                 fallbacks=self.request.spark,
                 log=self.log,
             )
+        self.interrupts.listen()
+        return session
 
     @cached_property
     def passes(self) -> "Progress":
@@ -104,10 +107,15 @@ def main(argv: Sequence[str] | None = None, spark: "SparkSession | None" = None)
 
 def execute(request: Request, spark: "SparkSession | None" = None) -> int:
     """Plan, and unless it is a dry run, do it."""
-    watching = threading.current_thread() is threading.main_thread()        # others may not set signal handlers
-    previous = signal.signal(signal.SIGTERM, _interrupt) if watching else None
     run = Run(request, spark)
-    code = INTERNAL
+    if spark is None and not request.settings.debug:
+        logging.getLogger().addHandler(logging.NullHandler())    # py4j logs tracebacks of what is reported here anyway
+    with run.interrupts:
+        return _execute(run)
+
+
+def _execute(run: Run) -> int:
+    request, code = run.request, INTERNAL
     try:
         plan = request.verb.plan(request.settings)
         if request.settings.dry_run:
@@ -117,16 +125,10 @@ def execute(request: Request, spark: "SparkSession | None" = None) -> int:
         code = 0
     except (Exception, KeyboardInterrupt) as error:
         run.terminal.clear()
-        code = _report(error, request.settings.debug)
+        code = _report(KeyboardInterrupt() if run.interrupts.received else error, request.settings.debug)
     finally:
         run.close(failed=code == INTERNAL)
-        if watching:
-            signal.signal(signal.SIGTERM, previous)
     return code
-
-
-def _interrupt(number: int, frame: Any) -> None:
-    raise KeyboardInterrupt
 
 
 def _report(error: BaseException, debug: bool) -> int:

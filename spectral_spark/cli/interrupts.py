@@ -1,0 +1,57 @@
+"""Ctrl-C and a scheduler's TERM, turned into one KeyboardInterrupt that arrives."""
+
+import os
+import signal
+import sys
+import threading
+from typing import Any
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+AGAIN_SECONDS = 0.1
+
+
+class Interrupts:
+    """While it is active, both signals raise KeyboardInterrupt in the main thread.
+
+    One that is raised inside a callback of the interpreter (py4j has many) would be printed and forgotten: it is sent
+    again. Does nothing in other threads, which may not set signal handlers.
+
+    Attributes
+    ----------
+    received : whether there was one; any error after it is its consequence.
+    """
+
+    def __init__(self) -> None:
+        self.received = False
+        self._previous: dict[signal.Signals, Any] = {}
+        self._hook = sys.unraisablehook
+
+    def __enter__(self) -> "Interrupts":
+        if threading.current_thread() is threading.main_thread():
+            self._previous = {number: signal.getsignal(number) for number in SIGNALS}
+            sys.unraisablehook = self._lost
+            self.listen()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+        if self._previous:
+            sys.unraisablehook = self._hook
+
+    def listen(self) -> None:
+        """Take the signals over (again: Spark sets a handler of its own when it starts)."""
+        for number in self._previous:
+            signal.signal(number, self._raise)
+
+    def _raise(self, number: int, frame: Any) -> None:
+        self.received = True
+        raise KeyboardInterrupt
+
+    def _lost(self, event: Any) -> None:
+        if event.exc_type is not KeyboardInterrupt:
+            self._hook(event)
+            return
+        timer = threading.Timer(AGAIN_SECONDS, os.kill, (os.getpid(), signal.SIGINT))
+        timer.daemon = True
+        timer.start()
