@@ -143,13 +143,18 @@ def main() -> None:
     arguments = parser.parse_args()
     about = context()
     rows = moment_rows(arguments.sizes, arguments.documents, arguments.repeats)
-    solver_rows = [] if arguments.no_solvers else solvers.solver_rows()
+    _report(about, rows, [])
+    if not arguments.no_solvers:
+        _report(about, rows, solvers.solver_rows())
+
+
+def _report(about: Mapping[str, Any], rows: list[dict[str, Any]], solver_rows: list[dict[str, Any]]) -> None:
     write_json(RESULTS / "kernels.json", {"context": about, "rows": rows, "solvers": solver_rows})
-    table = markdown_table(rows, COLUMNS)
+    tables = [markdown_table(rows, COLUMNS)]
     if solver_rows:
-        table += "\n" + markdown_table(solver_rows, solvers.COLUMNS)
-    (RESULTS / "kernels.md").write_text(table)
-    print(table)
+        tables.append(markdown_table(solver_rows, solvers.COLUMNS))
+    (RESULTS / "kernels.md").write_text("\n".join(tables))
+    print(tables[-1])
 
 
 if __name__ == "__main__":
