@@ -9,12 +9,11 @@ from tests.cluster.standalone import StandaloneCluster, submit
 
 pytestmark = pytest.mark.cluster
 SCRIPT = Path(__file__).parent / "fit_under_fire.py"
-QUICK_DEATH = {"spark.network.timeout": "20s", "spark.executor.heartbeatInterval": "2s"}
 
 
 def fit(master: str, package_zip: Path, place: Path, name: str, *orders: str) -> tuple[int, dict]:
     answer = place / f"{name}.json"
-    done = submit(master, SCRIPT, [str(answer), *orders], py_files=package_zip, conf=QUICK_DEATH)
+    done = submit(master, SCRIPT, [str(answer), *orders], py_files=package_zip)
     if not answer.exists():
         return done.returncode, {"errors": done.stderr[-3000:]}
     return done.returncode, json.loads(answer.read_text())
