@@ -68,23 +68,21 @@ class MomentPlan:
             raise SettingsError(f"group statistics {groups!r}: choose one of {', '.join(GROUP_STATISTICS)}")
         weights = node_weights(census, weighting)
         groups = _statistics_for(census, weights.by_length) if groups == "auto" else groups
-        natural = node_states or weighting != "uniform"
-        factor = np.ones(len(census.tree)) if natural else weights.factor
         fewest = {"none": np.inf, "plug-in": 1, "distinct": FEWEST_DISTINCT}[groups]
         group_nodes = np.flatnonzero(census.documents >= fewest)
         slots, slot = _slots(census, group_nodes, groups != "none", node_states)
-        shared = {"basis": basis.projection, "factor": factor}
+        natural = node_states or weighting != "uniform"
+        shared = {"basis": basis.projection, "factor": np.ones(len(census.tree)) if natural else weights.factor}
         if len(slots) > 1:
             shared["slot"] = slot.astype(float)
         if len(group_nodes):
             shared["group"] = np.full(len(census.tree), -1.0)
             shared["group"][group_nodes] = np.arange(len(group_nodes))
-        if groups == "distinct" and len(group_nodes):
-            group_factor = weights.factor if weighting == "uniform" else factor
-            sums = _power_sums(census, weights.by_length)[:, group_nodes]
-            shared["group_self"] = self_coefficients(sums, group_factor[group_nodes])
-        kernel = MomentKernel(basis.vocab_size, cap, weights.by_length, len(slots), len(group_nodes),
-                              "group_self" in shared)
+            if groups == "distinct":
+                sums = _power_sums(census, weights.by_length)[:, group_nodes]
+                shared["group_self"] = self_coefficients(sums, _own_factor(census, weighting)[group_nodes])
+        distinct = "group_self" in shared
+        kernel = MomentKernel(basis.vocab_size, cap, weights.by_length, len(slots), len(group_nodes), distinct)
         return cls(kernel, shared, basis, census, weighting, slots, group_nodes)
 
     @property
@@ -118,10 +116,10 @@ class MomentPlan:
             return None
         names = [name for name in half_a if name.startswith(("group_", "self_", "node_"))]
         both = {name: half_a[name] + half_b[name] for name in names}
-        weights = node_weights(self.census, self.weighting)
-        factor = weights.factor if self.weighting == "uniform" else np.ones(len(self.census.tree))
-        return group_statistics(both, self.basis.projection, self.census.tree, self.group_nodes,
-                                factor[self.group_nodes], weights.by_length)
+        factor = _own_factor(self.census, self.weighting)[self.group_nodes]
+        return group_statistics(
+            both, self.basis.projection, self.census.tree, self.group_nodes, factor, self.kernel.by_length
+        )
 
     def _check(self, counted: Census) -> None:
         """Weights that depend on the census are wrong if the pass met other documents than the census."""
@@ -132,6 +130,11 @@ class MomentPlan:
                 f"moments: {counted.documents[node]} documents at '{'/'.join(counted.tree.paths[node])}', the census "
                 f"counted {self.census.documents[node]}; count documents with the same cap and at least 3 words"
             )
+
+
+def _own_factor(census: Census, weighting: str) -> np.ndarray:
+    """What a document's own weight (m or 1) is multiplied with at each node, up to a constant."""
+    return node_weights(census, weighting).factor if weighting == "uniform" else np.ones(len(census.tree))
 
 
 def _statistics_for(census: Census, by_length: bool) -> str:

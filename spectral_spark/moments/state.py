@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -114,22 +114,20 @@ class MomentState:
         A node without documents (all were removed) gets its parent's.
         """
         tree, census = self.census.tree, self.census
-        size = census.tokens if self.weights.by_length else census.documents.astype(float)
-        total = self.node_first.copy()
         if self.weighting == "uniform":
-            size = census.children.astype(float)
-        filled = np.divide(1.0, size, out=np.zeros(len(tree)), where=size > 0)
-        if self.weighting == "uniform":
+            means = self.node_first.copy()
+            share = _inverse(census.children.astype(float))[:, None]
             for nodes in tree.levels_upwards:
-                np.add.at(total, tree.parent[nodes], total[nodes] * filled[nodes, None])
+                means[nodes] *= share[nodes]
+                np.add.at(means, tree.parent[nodes], means[nodes])
+            means[0] *= share[0]
         else:
-            total, size = tree.sum_below(total), tree.sum_below(size)
-            filled = np.divide(1.0, size, out=np.zeros(len(tree)), where=size > 0)
-        means = total * filled[:, None]
+            own = census.tokens if self.weights.by_length else census.documents.astype(float)
+            means = tree.sum_below(self.node_first) * _inverse(tree.sum_below(own))[:, None]
         for nodes in tree.levels_upwards[::-1]:
             empty = nodes[census.documents_below[nodes] == 0]
             means[empty] = means[tree.parent[empty]]
-        return cast(np.ndarray, means)
+        return means
 
     def coefficients(self, concentrations: Sequence[float]) -> HDPCoefficients:
         """HDP coefficients of this tree, documents at unequal depth included; one number alone is the documents'."""
@@ -335,6 +333,11 @@ def _sources(a: MomentState, b: MomentState, subtract: bool) -> tuple[str, ...]:
 def node_state_bytes(vocab_size: int, p: int, nodes: int) -> int:
     """What keeping the states per node costs: two half samples of all moments and word totals for every node."""
     return 16 * nodes * (3 + vocab_size + p + p * (p + 1) // 2 + p * (p + 1) * (p + 2) // 6)
+
+
+def _inverse(sizes: np.ndarray) -> np.ndarray:
+    """1/size, and zero where there is nothing."""
+    return np.divide(1.0, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
 
 
 def _contents(state: MomentState) -> dict[str, Any]:
