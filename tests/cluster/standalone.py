@@ -6,12 +6,14 @@ import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 REPOSITORY = Path(__file__).parents[2]
-START_SECONDS = 90
+START_SECONDS = 180
+_ANYWHERE = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
 SUBMIT_SECONDS = 600
 
 
@@ -28,7 +30,7 @@ class StandaloneCluster:
 
     def start(self) -> "StandaloneCluster":
         try:
-            self.master = self._daemon("master", "master.Master", "--host", "127.0.0.1", "--port", "0")
+            self.master = self._daemon("master", "master.Master", *_ANYWHERE)
             log = self.scratch / "master.log"
             self.url = _wait(self.master, log, r"spark://127\.0\.0\.1:\d+")
             for number in range(self._count):
@@ -42,34 +44,52 @@ class StandaloneCluster:
     def add_worker(self, number: int) -> None:
         directory = self.scratch / f"work-{number}"
         self.workers.append(self._daemon(
-            f"worker-{number}", "worker.Worker", "--host", "127.0.0.1", "--port", "0", "--cores", str(self._cores),
-            "--memory", self._memory, "--work-dir", str(directory), self.url,
+            f"worker-{number}", "worker.Worker", *_ANYWHERE, "--cores", str(self._cores), "--memory", self._memory,
+            "--work-dir", str(directory), self.url,
         ))
 
+    @contextmanager
+    def history(self, events: Path) -> Iterator[str]:
+        """A history server over a directory of event logs; gives the address of its page."""
+        options = f"-Dspark.history.fs.logDirectory=file:{events} -Dspark.history.ui.port=0"
+        process = self._daemon("history", "history.HistoryServer", more={"SPARK_HISTORY_OPTS": options})
+        try:
+            log = self.scratch / "history.log"
+            _wait(process, log, r"Finished parsing")
+            yield _wait(process, log, r"http://[\w.]+:\d+")
+        finally:
+            _end([process])
+
     def stop(self) -> None:
-        for process in [*self.workers, *filter(None, [self.master])]:
-            process.terminate()
-        for process in [*self.workers, *filter(None, [self.master])]:
-            try:
-                process.wait(20)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        _end([*self.workers, *filter(None, [self.master])])
         for sink in self._sinks:
             sink.close()
         self.workers, self.master = [], None
 
-    def _daemon(self, name: str, role: str, *arguments: str) -> "subprocess.Popen[bytes]":
+    def _daemon(
+        self, name: str, role: str, *arguments: str, more: Mapping[str, str] | None = None
+    ) -> "subprocess.Popen[bytes]":
         environment = os.environ | {
             "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m",
-            "SPARK_LOCAL_DIRS": str(self.scratch / "local"),
+            "SPARK_LOCAL_DIRS": str(self.scratch / "local"), **(more or {}),
         }
         sink = (self.scratch / f"{name}.log").open("wb")
         self._sinks.append(sink)
-        command = [spark_script("spark-class"), f"org.apache.spark.deploy.{role}", *arguments, "--webui-port", "0"]
+        command = [spark_script("spark-class"), f"org.apache.spark.deploy.{role}", *arguments]
         return subprocess.Popen(
             command, stdout=sink, stderr=subprocess.STDOUT, env=environment, stdin=subprocess.DEVNULL, cwd=self.scratch
         )
+
+
+def _end(processes: "Sequence[subprocess.Popen[bytes]]") -> None:
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
 
 def _wait(process: "subprocess.Popen[bytes]", log: Path, pattern: str, times: int = 1) -> str:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -27,10 +28,12 @@ if "fail" in sys.argv:
 '''
 
 
-def probe(master: str, package_zip: Path, tmp_path: Path, *arguments: str) -> tuple[int, dict, str]:
+def probe(
+    master: str, package_zip: Path, tmp_path: Path, *arguments: str, conf: dict[str, str] | None = None
+) -> tuple[int, dict, str]:
     script, answer = tmp_path / "probe.py", tmp_path / "answer.json"
     script.write_text(PROBE)
-    done = submit(master, script, [str(answer), *arguments], py_files=package_zip)
+    done = submit(master, script, [str(answer), *arguments], py_files=package_zip, conf=conf)
     return done.returncode, json.loads(answer.read_text()) if answer.exists() else {}, done.stderr
 
 
@@ -38,8 +41,14 @@ def probe(master: str, package_zip: Path, tmp_path: Path, *arguments: str) -> tu
 def test_standalone_cluster_runs_the_shipped_package(
     standalone_cluster: StandaloneCluster, package_zip: Path, tmp_path: Path
 ) -> None:
-    code, answer, errors = probe(standalone_cluster.url, package_zip, tmp_path)
+    events = tmp_path / "events"
+    events.mkdir()
+    recorded = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": f"file:{events}"}
+    code, answer, errors = probe(standalone_cluster.url, package_zip, tmp_path, conf=recorded)
     assert code == 0, errors
+    with standalone_cluster.history(events) as page:
+        (application,) = json.load(urlopen(f"{page}/api/v1/applications", timeout=60))
+    assert application["name"] == "probe.py"
     assert answer["rows"] == 1000
     assert answer["master"] == standalone_cluster.url
     assert answer["processes"] == 2
