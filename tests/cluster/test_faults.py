@@ -1,6 +1,9 @@
-"""Processes die in the middle of a fit, on real clusters; the model is the same, bit for bit."""
+"""Processes die in the middle of a fit, on real clusters, or it runs through Spark Connect: the same bits come out."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -55,3 +58,15 @@ def test_driver_killed_in_every_pass_on_standalone(
     assert answer["hash"] == clean
     assert not {"range 1", "range 2", "moments"} & set(answer["passes"])
     assert not any((tmp_path / "steps").iterdir())
+
+
+def test_spark_connect_gives_the_same_model(tmp_path: Path, clean: str) -> None:
+    pytest.importorskip("grpc", reason="Spark Connect needs pyspark[connect]")
+    answer = tmp_path / "connect.json"
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYSPARK_", "SPARK_"))}
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), str(answer)], capture_output=True, text=True, check=False, timeout=600,
+        env=environment | {"SPARK_REMOTE": "local[2]", "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"},
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert json.loads(answer.read_text())["hash"] == clean
