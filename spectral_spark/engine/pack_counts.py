@@ -1,8 +1,7 @@
 """Pack documents of word counts: validate, drop what is too short, narrow the integers, count the tree."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +9,7 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 from pyspark.sql import functions as F
 
+from spectral_spark.engine.blocks import cut_blocks
 from spectral_spark.engine.documents import DocumentFrame
 from spectral_spark.engine.lists import flat_lists
 from spectral_spark.engine.packed import PackedCorpus, keep, parallelism_of, shard_count, task_count
@@ -110,7 +110,7 @@ class _Packer:
         self._settings = settings
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for shard, block, documents in _blocks(batches):
+        for shard, block, documents in cut_blocks(batches, BLOCK_DOCUMENTS):
             yield self._pack(shard, block, documents)
 
     def _pack(self, shard: int, block: int, table: pa.Table) -> pa.RecordBatch:
@@ -131,31 +131,6 @@ class _Packer:
             **{reason: [drops[reason]] for reason in DROP_REASONS},
         }
         return pa.RecordBatch.from_pydict(row, schema=_ARROW_SCHEMA)
-
-
-def _blocks(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, int, pa.Table]]:
-    """Cut a stream sorted by shard into blocks of BLOCK_DOCUMENTS rows of one shard each."""
-    shard, block, rows = -1, 0, 0
-    waiting: list[pa.RecordBatch] = []
-    for batch in batches:
-        ids = batch.column("shard").to_numpy()
-        edges = [0, *(np.flatnonzero(np.diff(ids)) + 1), len(ids)]
-        for start, stop in pairwise(edges):
-            if stop == start:
-                continue
-            if ids[start] != shard:
-                if rows:
-                    yield shard, block, pa.Table.from_batches(waiting)
-                shard, block, waiting, rows = int(ids[start]), 0, [], 0
-            while start < stop:
-                take = min(BLOCK_DOCUMENTS - rows, stop - start)
-                waiting.append(batch.slice(start, take))
-                rows, start = rows + take, start + take
-                if rows == BLOCK_DOCUMENTS:
-                    yield shard, block, pa.Table.from_batches(waiting)
-                    block, waiting, rows = block + 1, [], 0
-    if rows:
-        yield shard, block, pa.Table.from_batches(waiting)
 
 
 def clean(table: pa.Table, settings: PackSettings) -> tuple[pa.Table, dict[str, int], sp.csr_matrix]:
