@@ -101,8 +101,7 @@ def noise_floor_rank(evidence: RankEvidence) -> RankChoice:
 def gap_rank(evidence: RankEvidence) -> RankChoice:
     """The largest ratio of neighbouring eigenvalues of S2 after the first."""
     spectrum, _ = signed_spectrum(evidence.second)
-    # The last quarter is taken for noise: ratios among values of its size, or across zero, say nothing.
-    clipped = np.maximum(spectrum, np.median(np.abs(spectrum[-(len(spectrum) // 4 + 1) :])))
+    clipped = _above_noise(spectrum)
     k = min(_widest_gap(clipped, 2, len(clipped) - 1), max(usable_rank(spectrum), 1))
     ratio = clipped[k - 1] / max(clipped[min(k, len(clipped) - 1)], _tiny(clipped))
     why = f"the widest gap of the spectrum, a factor {ratio:.3g}, is after number {k}"
@@ -160,7 +159,12 @@ def _half_difference(evidence: RankEvidence, halves: tuple[ProjectedMoments, Pro
 
 def _gap_near(spectrum: np.ndarray, count: int) -> int:
     width = max(3, int(np.ceil(0.1 * count)))
-    return _widest_gap(spectrum, max(count - width, 2), min(count + width, len(spectrum) - 1))
+    return _widest_gap(_above_noise(spectrum), max(count - width, 2), min(count + width, len(spectrum) - 1))
+
+
+def _above_noise(spectrum: np.ndarray) -> np.ndarray:
+    """The last quarter is taken for noise: ratios among values of its size, or across zero, say nothing."""
+    return np.maximum(spectrum, np.median(np.abs(spectrum[-(len(spectrum) // 4 + 1) :])))
 
 
 def _widest_gap(spectrum: np.ndarray, lowest: int, highest: int) -> int:
