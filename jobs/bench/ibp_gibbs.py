@@ -61,10 +61,10 @@ def posterior_dictionary(
     values: np.ndarray, truncation: int, sweeps: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean over the second half of the sweeps of Φ (d, K) and of how often each feature is used (K,)."""
-    total, used, kept = 0.0, 0.0, 0
+    total, used, kept = np.zeros((values.shape[1], truncation)), np.zeros(truncation), 0
     for sweep, state in enumerate(gibbs_features(values, truncation, seed)):
         if sweep >= sweeps // 2:
             total, used, kept = total + state.dictionary, used + state.codes.mean(axis=0), kept + 1
         if sweep + 1 >= sweeps:
             break
-    return np.asarray(total / kept), np.asarray(used / kept)
+    return total / kept, used / kept
