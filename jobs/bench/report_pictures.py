@@ -19,7 +19,7 @@ from browser import NoBrowser, find_browser, open_browser, set_screen
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
 
-_COLOURS = 96                # a page of few colours: a palette makes the file a quarter of the size
+_COLOURS = 200               # a page of few colours: a palette makes the file a third of the size
 _OUTPUT = Path(__file__).parents[1] / "pictures"
 
 
@@ -39,7 +39,7 @@ PICTURES = (
     Picture("demo", "demo", "", height=1150),
     Picture("demo-phone", "demo", "topics", width=390, height=1050),
     Picture("enron", "enron", "topics", height=1050),
-    Picture("enron-tree", "enron", "node", height=1050),
+    Picture("enron-tree", "enron", "node-1", height=1050),
     Picture("amazon", "amazon", "compare", height=820, dark=True),
 )
 

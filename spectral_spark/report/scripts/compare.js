@@ -53,8 +53,8 @@ function compareTable(rows) {
 
 function verdict(distance) {
   if (distance < 0.1) return "almost the same mix of topics";
-  if (distance < 0.25) return "a similar mix of topics";
-  if (distance < 0.5) return "clearly different mixes of topics";
+  if (distance < 0.3) return "a similar mix of topics";
+  if (distance < 0.6) return "clearly different mixes of topics";
   return "little in common";
 }
 
