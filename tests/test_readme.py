@@ -5,6 +5,8 @@ cron line (its verbs are parsed), and ``make test``, which is what runs this.
 """
 
 import ast
+import json
+import os
 import re
 import shlex
 import shutil
@@ -13,6 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from spectral_spark.cli.parsing import Request, parse
@@ -22,7 +27,7 @@ from tests.cluster.standalone import REPOSITORY, StandaloneCluster, spark_script
 from tests.jobs.corpora import enron_slice
 
 README = (REPOSITORY / "README.md").read_text()
-KINDS = ("make", "mkdir", "spectral-spark", "spark-submit", "docker compose", "python -m zipfile", "0 2 * * *")
+KINDS = ("make", "mkdir", "spectral-spark", "spark-submit", "docker compose", "python -m zipfile", "30 2 * * *")
 
 
 def blocks(language: str, section: str | None = None) -> list[str]:
@@ -49,19 +54,29 @@ def run(line: str, spark: Any) -> None:
     assert main(verb_words(line), spark) == 0, line
 
 
+def folders(place: Path, documents: int, seed: int) -> None:
+    """Notes as text files in folders."""
+    demo = simulate_demo(documents, seed)
+    batch = demo.simulated.batch
+    for i, node in enumerate(batch.nodes):
+        own = slice(batch.indptr[i], batch.indptr[i + 1])
+        words = np.repeat(np.array(demo.words)[batch.terms[own]], batch.counts[own].astype(int))
+        folder = place.joinpath(*demo.simulated.tree.paths[node])
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{seed}-{i}.txt").write_text(" ".join(words))
+
+
 @pytest.fixture(scope="module")
 def workplace(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> Iterator[Path]:
     """What a reader has at hand: the repository's folders, some notes of their own, and the demo's output."""
     place = tmp_path_factory.mktemp("readme")
     for name in ("conf", "jobs", "spectral_spark", "docker", "Makefile"):
         (place / name).symlink_to(REPOSITORY / name)
-    demo = simulate_demo(400)
-    for number, path in enumerate(demo.simulated.tree.paths):
-        (place / "notes").joinpath(*path).mkdir(parents=True, exist_ok=True)
-        batch = demo.simulated.batch
-        for i in (batch.nodes == number).nonzero()[0]:
-            words = [demo.words[term] for term in batch.terms[batch.indptr[i] : batch.indptr[i + 1]]]
-            (place / "notes").joinpath(*path, f"{i}.txt").write_text(" ".join(words))
+    folders(place / "notes", documents=400, seed=1)
+    folders(place / "today", documents=100, seed=2)
+    rows = np.random.default_rng(0)
+    vectors = rows.integers(0, 2, (400, 2)) @ np.array([[3.0, 0, 3, 0], [0, 2, 0, 2]]) + rows.normal(0, 0.3, (400, 4))
+    pq.write_table(pa.table({"x": vectors.tolist()}), place / "rows.parquet")
     (place / "out" / "demo").mkdir(parents=True)
     write_demo(simulate_demo(1000), place / "out" / "demo" / "notes.jsonl")
     (place / "data").mkdir()
@@ -99,12 +114,40 @@ def test_your_documents(workplace: Path, spark: Any) -> None:
     assert (workplace / "out" / "notes" / "report.html").stat().st_size > 100_000
 
 
+def test_tomorrows_documents(workplace: Path, spark: Any) -> None:
+    if not (workplace / "out" / "notes" / "model").exists():
+        for line in commands("Your documents")[:3]:
+            run(line, spark)
+    for line in commands("Tomorrow's documents"):
+        run(line, spark)
+    assert (workplace / "out" / "both" / "model" / "summary.json").exists()
+
+
 def test_the_python_example(workplace: Path, spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
     (code,) = blocks("python", "In Python")
     lines = [line for line in code.splitlines() if line and not line.startswith(("from", "import"))]
     assert len(lines) <= 10
     exec(code.replace('"out/demo', f'"{workplace}/out/demo'), {})
     assert "harbour" in capsys.readouterr().out
+
+
+def test_day_after_day(workplace: Path, spark: Any) -> None:
+    if not (workplace / "out" / "notes" / "model").exists():
+        for line in commands("Your documents")[:3]:
+            run(line, spark)
+    for line in commands("Day after day"):
+        run(line, spark)
+    documents = {
+        name: json.loads((workplace / "out" / name / "model" / "summary.json").read_text())["documents"]
+        for name in ("notes", "today", "without", "both")
+    }
+    assert documents["without"] == documents["notes"] < documents["today"] == documents["both"]
+
+
+def test_features_of_vectors(workplace: Path, spark: Any) -> None:
+    (line,) = commands("Features of vectors")
+    run(line, spark)
+    assert json.loads((workplace / "out" / "features" / "summary.json").read_text())["k"] == 2
 
 
 @pytest.mark.data
@@ -163,9 +206,11 @@ def test_flags_of_what_cannot_run_here() -> None:
 
 def test_scheduled_runs_parse() -> None:
     (line,) = commands("Scheduled runs")
-    parts = [part.strip() for part in line.removeprefix("0 2 * * *").split("&&")]
-    for part in parts[1:]:
-        assert isinstance(parse(verb_words(part.replace(r"\%", "%").replace("$(date +%F)", "2026-01-31"))), Request)
+    words = shlex.split(line.removeprefix("30 2 * * *").replace(r"$(date +\%F)", "2026-01-31"))
+    assert words[1:4] == ["2026-01-31", "/data/topics", "/data/mail/2026-01-31"]
+    assert os.access(REPOSITORY / words[0], os.X_OK)
+    assert isinstance(parse(["ingest", "--input", words[3], "--output", "corpus", *words[4:]]), Request)
+    assert (REPOSITORY / "conf/pipeline/nightly_dag.py").exists()
     (code,) = blocks("python", "Scheduled runs")
     (call,) = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call)]
     settings = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
