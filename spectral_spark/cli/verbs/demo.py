@@ -11,6 +11,7 @@ from spectral_spark.cli.checks import output_is_free
 from spectral_spark.cli.flags import Flag, whole_number, whole_number_or
 from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
+from spectral_spark.storage import exists
 
 if TYPE_CHECKING:
     from spectral_spark.cli.run import Run
@@ -45,7 +46,8 @@ def commands(output: str, settings: Namespace) -> list[list[str]]:
         ["report", "--model", model, "--evaluation", f"{output}/evaluation.json", "--title",
          "Notes from a small country", "--output", f"{output}/report.html"],
     ]
-    return [[*step, "--overwrite"] if settings.overwrite else step for step in steps]
+    made = [corpus, model, f"{output}/scores", f"{output}/evaluation.json", f"{output}/report.html"]
+    return [[*step, "--overwrite"] if exists(path) else step for step, path in zip(steps, made, strict=True)]
 
 
 def run(run: "Run", settings: Namespace) -> None:
