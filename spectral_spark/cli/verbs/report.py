@@ -1,7 +1,6 @@
 """``spectral-spark report``: a page people look at. Needs no Spark."""
 
 from argparse import Namespace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spectral_spark.cli.checks import input_is_there, model_summary, output_is_free
@@ -32,8 +31,7 @@ def run(run: "Run", settings: Namespace) -> None:
             settings.model, settings.output, evaluation=settings.evaluation, title=settings.title,
             overwrite=settings.overwrite,
         )
-    where = Path(settings.output).resolve() if "://" not in settings.output else settings.output
-    run.terminal.say(f"report {where}, in {duration(run.seconds)}; open it in a browser")
+    run.terminal.say(f"report {settings.output}, in {duration(run.seconds)}; open it in a browser")
 
 
 VERB = Verb(
