@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from common import RESULTS, context, load_average, markdown_table, merge_rows
@@ -70,7 +71,7 @@ class Dataset:
 
 def main() -> None:
     settings = arguments()
-    target = RESULTS / "paper-tables.json"
+    target = settings.results / "paper-tables.json"
     rows: list[dict[str, Any]] = []
     for source in ("enron", "amazon"):
         path = getattr(settings, source)
@@ -78,6 +79,8 @@ def main() -> None:
             continue
         bench = SparkBench(path)
         for data in datasets(source, bench):
+            if settings.only and not any(part in data.table for part in settings.only):
+                continue
             for k in settings.k:
                 for row in measure(bench, data, k, settings.seed):
                     print(*(row[key] for key in ("table", "k", "layers", "model", "loss", "seconds")), file=sys.stderr)
@@ -93,6 +96,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--enron", help="Enron corpus written by ingest")
     parser.add_argument("--amazon", help="Amazon corpus written by ingest")
     parser.add_argument("--k", type=int, nargs="+", default=[50, 100])
+    parser.add_argument("--only", nargs="+", default=[], help='parts of table names, for example: "train 2"')
+    parser.add_argument("--results", type=Path, default=RESULTS, help="where the JSON and the table go")
     parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args()
 

@@ -43,7 +43,7 @@ def main() -> None:
         "terms": len(corpus.vocabulary), "train_tokens": float(corpus.train.counts.sum()), "nodes": len(corpus.paths),
         **context(PACKAGES),
     }
-    target = RESULTS / f"peers-{name}.json"
+    target = settings.results / f"peers-{name}.json"
     document = merge_rows(target, rows, ("name", "k", "budget"), about=about)
     write_table(document, target.with_suffix(".md"))
     plot(document, target.with_suffix(".png"))
@@ -57,6 +57,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--budgets", type=int, nargs="+", help="instead of the default ones")
     parser.add_argument("--work", default="/tmp/spectral-peers", help="where topics are kept between steps")
     parser.add_argument("--name", help="of the result files; default: the name of the corpus")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="where the JSON, the table and the plot go")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--score-only", action="store_true", help="score again what was fitted before")
     parser.add_argument("--timeout", type=float, default=7200, help="seconds a group may take")

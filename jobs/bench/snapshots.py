@@ -35,10 +35,10 @@ def write(folder: Path, row: dict[str, Any], snapshot: Snapshot, tree: Tree | No
     """Save a snapshot as ``NAME.npz`` with the facts about it in ``NAME.json``."""
     folder.mkdir(parents=True, exist_ok=True)
     name = re.sub(r"[^a-z0-9]+", "-", f"{row['name']} {row['k']} {snapshot.budget}".lower())
-    arrays = {"topics": snapshot.topics.astype(np.float64), "weights": snapshot.weights}
+    arrays: dict[str, Any] = {"topics": snapshot.topics.astype(np.float64), "weights": snapshot.weights}
     if tree is not None:
         arrays |= {"proportions": tree.proportions, "paths": np.array(json.dumps(tree.paths))}
-    np.savez(folder / f"{name}.npz", **arrays)  # type: ignore[arg-type]
+    np.savez(folder / f"{name}.npz", **arrays)
     facts = {"budget": snapshot.budget, "seconds": snapshot.seconds, "prepare_seconds": snapshot.prepare_seconds}
     write_json(folder / f"{name}.json", {**row, **facts, "own": snapshot.own})
 
