@@ -17,6 +17,7 @@ from spectral_spark.ml.settings import FitSettings
 if TYPE_CHECKING:
     from spectral_spark.cli.run import Run
     from spectral_spark.ml.hdp import SpectralHDP, SpectralHDPModel
+    from spectral_spark.ml.summary import FitSummary
 
 # The names of parameters live in ml.params, which imports pyspark; --help must not wait for that.
 SOLVERS = ("polar", "power", "als", "sketch")
@@ -117,8 +118,18 @@ def ending(model: "SpectralHDPModel", output: str, seconds: float) -> list[str]:
     return [
         f"model {output}: {model.k} topics from {number(summary.documents)} documents, {number(summary.tokens)} words, "
         f"in {len(summary.passes)} passes and {duration(seconds)}",
+        *_about_k(summary),
         *topic_lines(first_words(model)),
     ]
+
+
+def _about_k(summary: "FitSummary") -> list[str]:
+    """Why there are so many topics, where that is not simply what was asked."""
+    died = len(summary.refinement.get("dropped_topics", []))
+    reasons = [summary.rank_reason] if summary.settings.get("k") == "auto" and summary.rank_reason else []
+    if died:
+        reasons.append(f"{died} topics had no words left after the refinement and were dropped")
+    return [f"  {reason}" for reason in reasons]
 
 
 def first_words(model: "SpectralHDPModel", words: int = 8) -> list[tuple[int, float, list[str]]]:
