@@ -88,7 +88,7 @@ def compare(truth: "DemoCorpus", found: "TopicModelFiles") -> list[str]:
 
 def _tree_lines(truth: "DemoCorpus", found: "TopicModelFiles", match: np.ndarray) -> list[str]:
     """Each place with its largest topics, found share and, in brackets, the true one."""
-    lines = ["largest topics of each place, found (drawn); a place with few below it says little about what it was drawn as:"]
+    lines = ["largest topics of each place, found (drawn); regions show only through their few towns:"]
     real = dict(zip(truth.simulated.tree.paths, truth.simulated.node_proportions, strict=True))
     for path, documents, shares in zip(found.nodes.paths, found.nodes.documents, found.nodes.proportions, strict=True):
         by_name = np.where(match >= 0, shares[match], 0.0)
