@@ -2,8 +2,8 @@
 
     python jobs/bench/capacity.py [--documents 5000,20000,60000]
 
-Fits made-up corpora of several sizes in local[2] and prints forecast and measurement side by side, then the table of the
-README: a million, a hundred million and a billion documents on clusters of stated sizes.
+Fits made-up corpora of several sizes in local[2] and prints forecast and measurement side by side, then the table of
+the README: a million, a hundred million and a billion documents on clusters of stated sizes.
 """
 
 import argparse
@@ -65,7 +65,8 @@ def large() -> list[dict[str, Any]]:
         costs: KernelCosts = measure_kernels(size, settings)
         found: Forecast = forecast(size, settings, cores, executors=executors, costs=costs)
         rows.append({
-            "documents": f"{documents:,}", "words": f"{vocab_size:,}", "cluster": f"{executors} × {cores // executors} cores",
+            "documents": f"{documents:,}", "words": f"{vocab_size:,}",
+            "cluster": f"{executors} × {cores // executors} cores",
             "minutes": found.seconds / 60, "driver GiB": found.memory.driver / 2**30,
             "worker GiB": found.memory.worker / 2**30, "bottleneck": found.bottleneck,
         })
