@@ -107,6 +107,20 @@ def test_sparse_factors_in_a_saved_pipeline(spark: Any, tmp_path: Path) -> None:
     np.testing.assert_allclose([row["activity"].toArray() for row in found], expected.activity, atol=1e-6)
 
 
+def test_wide_sparse_vectors_are_sketched(spark: Any) -> None:
+    rng = np.random.default_rng(3)
+    truth = np.where(rng.random((2, 1500)) < 0.1, 2.0, 0.0)
+    values = (rng.random((300, 2)) < 0.4) @ truth + 0.1 * rng.standard_normal((300, 1500))
+    frame = spark.createDataFrame([
+        (i, Vectors.sparse(1500, range(1500), row) if i % 2 else Vectors.dense(row)) for i, row in enumerate(values)
+    ], ["id", "features"])
+    model = SpectralIBP(idCol="id").fit(frame)
+    local = fit_features(local_runner(values), 1500, IbpSettings()).model
+    assert model.k == 2
+    assert [one["name"] for one in model.summary.passes][1:4] == [f"covariance range {i}" for i in (1, 2, 3)]
+    np.testing.assert_allclose(model.dictionary(), local.dictionary, atol=1e-8)
+
+
 def test_missing_values_by_parameter(spark: Any) -> None:
     values = rows_of("binary", 800).tolist()
     values[3][1] = None  # type: ignore[call-overload]
