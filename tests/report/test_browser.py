@@ -147,7 +147,7 @@ def test_the_tree_can_be_walked(page: Callable[..., Page]) -> None:
     assert "Whole corpus" in report.text("#node-title")
     report.click("#children .link")
     report.wait("document.querySelector('#node-title').innerText.startsWith('g0-')")
-    assert "What sets it apart from Whole corpus" in report.text("#node")
+    assert "What sets it apart from the whole corpus" in report.text("#node")
     assert "Effective sample size" in report.text("#node")
     report.click("#children .link")
     report.wait("document.querySelector('#node-title').innerText.startsWith('g1-')")

@@ -7,6 +7,8 @@ const MOVES_SHOWN = 5;
 let childrenShown = CHILDREN_SHOWN;
 let childOrder = "documents";
 
+const inText = (node) => (model.nodes.parents[node] < 0 ? "the whole corpus" : model.nodeName(node));
+
 function topTopics(node, most) {
   const mix = model.mix(node);
   return [...mix.keys()]
@@ -53,7 +55,7 @@ function mixPart(node) {
         row(topicButton(topic), barCell(share, most, marker(topic)), number(percent(share))),
       ),
     ),
-    parent >= 0 ? h("p", { class: "hint" }, "The mark is the share in ", bdi(model.nodeName(parent)), ".") : null,
+    parent >= 0 ? h("p", { class: "hint" }, "The mark is the share in ", bdi(inText(parent)), ".") : null,
   );
 }
 
@@ -82,7 +84,7 @@ function apartPart(node) {
   return h(
     "div",
     {},
-    h("h4", {}, "What sets it apart from ", bdi(model.nodeName(parent))),
+    h("h4", {}, "What sets it apart from ", bdi(inText(parent))),
     h(
       "ul",
       { class: "moves" },
