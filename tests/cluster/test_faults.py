@@ -45,15 +45,15 @@ def test_standalone_with_a_killed_executor_and_worker(
     assert answer["hash"] == clean
 
 
-def test_driver_killed_in_every_pass_on_standalone(
+def test_driver_killed_in_every_pass_here_and_on_standalone(
     standalone_cluster: StandaloneCluster, package_zip: Path, tmp_path: Path, clean: str
 ) -> None:
     kept = f"checkpoints={tmp_path / 'steps'}"
-    for number, where in enumerate(("range 2", "moments", "refine 1")):
-        code, answer = fit(standalone_cluster.url, package_zip, tmp_path, f"dead{number}", f"driver={where}", kept)
+    for master, where in (("local[2]", "range 2"), (standalone_cluster.url, "moments"), ("local[2]", "refine 1")):
+        code, answer = fit(master, package_zip, tmp_path, f"dead in {where}", f"driver={where}", kept)
         assert code != 0
         assert "hash" not in answer
-    code, answer = fit(standalone_cluster.url, package_zip, tmp_path, "resumed", kept)
+    code, answer = fit("local[2]", package_zip, tmp_path, "resumed", kept)
     assert code == 0, answer
     assert answer["hash"] == clean
     assert not {"range 1", "range 2", "moments"} & set(answer["passes"])

@@ -156,7 +156,11 @@ def test_a_corpus_without_training_documents(spark: Any, rows: list[tuple[Any, .
 def test_wrong_corpora_are_refused(spark: Any, rows: list[tuple[Any, ...]], model: Any) -> None:
     with pytest.raises(InputError, match="no test documents"):
         evaluate(spark, corpus_of(spark, [row for row in rows if row[4] == "train"]), model)
-    other = corpus_of(spark, rows)
-    other.vocabulary = (*VOCABULARY[:-1], "other")
-    with pytest.raises(InputError, match="not the model's"):
-        evaluate(spark, other, model)
+
+
+def test_a_corpus_of_another_vocabulary_is_translated(spark: Any, rows: list[tuple[Any, ...]], model: Any) -> None:
+    turned = [(*row[:2], [len(VOCABULARY) - 1 - term for term in row[2]], *row[3:]) for row in rows]
+    other = corpus_of(spark, turned)
+    other.vocabulary = tuple(reversed(VOCABULARY))
+    expected = evaluate(spark, corpus_of(spark, rows), model)["loss"]
+    assert evaluate(spark, other, model)["loss"] == pytest.approx(expected, rel=1e-9)
