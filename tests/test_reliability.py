@@ -100,7 +100,8 @@ def night(
 ) -> "subprocess.CompletedProcess[str]":
     settings = {
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "RETRY_SECONDS": "0",
-        "INGEST_FLAGS": "--source folders --min-documents 2 --holdout 10", "FIT_FLAGS": "--k 2 --refine-passes 0 --concentrations 0.5",
+        "INGEST_FLAGS": "--source folders --min-documents 2 --holdout 10",
+        "FIT_FLAGS": "--k 2 --refine-passes 0 --concentrations 0.5",
     }
     return subprocess.run(
         [str(REPOSITORY / "conf" / "pipeline" / "nightly.sh"), run_date, str(store), str(source)], cwd=place,
