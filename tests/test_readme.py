@@ -114,15 +114,6 @@ def test_your_documents(workplace: Path, spark: Any) -> None:
     assert (workplace / "out" / "notes" / "report.html").stat().st_size > 100_000
 
 
-def test_tomorrows_documents(workplace: Path, spark: Any) -> None:
-    if not (workplace / "out" / "notes" / "model").exists():
-        for line in commands("Your documents")[:3]:
-            run(line, spark)
-    for line in commands("Tomorrow's documents"):
-        run(line, spark)
-    assert (workplace / "out" / "both" / "model" / "summary.json").exists()
-
-
 def test_the_python_example(workplace: Path, spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
     (code,) = blocks("python", "In Python")
     lines = [line for line in code.splitlines() if line and not line.startswith(("from", "import"))]
