@@ -72,8 +72,9 @@ def parameters(settings: Namespace) -> dict[str, Any]:
 
 def run(run: "Run", settings: Namespace) -> None:
     from spectral_spark import SpectralIBP
+    from spectral_spark.corpus.workplace import spark_readable
 
-    rows = run.spark.read.parquet(settings.input)
+    rows = run.spark.read.parquet(spark_readable(settings.input))
     model = SpectralIBP(**parameters(settings)).setProgress(run.passes).fit(rows)
     writer = model.write()
     (writer.overwrite() if settings.overwrite else writer).save(settings.output)
