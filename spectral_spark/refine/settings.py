@@ -8,7 +8,7 @@ from spectral_spark.refine.backend import BACKENDS
 
 @dataclass(frozen=True)
 class RefineSettings:
-    """Settings of the refinement; the defaults were chosen by measurement (``jobs/bench/refine.py`` measures them again).
+    """Settings of the refinement; the defaults were chosen by measurement (``jobs/bench/refine.py`` repeats it).
 
     Attributes
     ----------
