@@ -305,6 +305,13 @@ class SpectralHDPModel(Model, _Columns, MLReadable, MLWritable):
         )
         return self._with(solve_again(self._fitted, changed))
 
+    def setCorpus(self, name: str, dropped: dict[str, int]) -> "SpectralHDPModel":
+        """Say in the run report what corpus this is, and what reading it dropped, by reason."""
+        summary = self._fitted.summary
+        extra = {**summary.extra, "corpus": {"name": name, "dropped": dict(dropped)}}
+        self._fitted = replace(self._fitted, summary=replace(summary, extra=extra))
+        return self
+
     @property
     def changes(self) -> dict[str, Any] | None:
         """How topics moved in the update that made this model, and its drift; None for a fit."""

@@ -101,7 +101,7 @@ def run(run: "Run", settings: Namespace) -> None:
             documents = documents if words == corpus.vocabulary else translated(documents, corpus.vocabulary, words)
         kept = checkpoint_dir(settings, settings.model)
         hdp = estimator(words, checkpointDir=kept, **parameters(settings)).setBasis(basis).setProgress(run.passes)
-        model = hdp.fit(documents)
+        model = hdp.fit(documents).setCorpus(settings.corpus.rstrip("/").rsplit("/", 1)[-1], corpus.manifest["dropped"])
         save(model, settings.model, settings.overwrite)
         forget(settings, settings.model)
     run.terminal.say(*ending(model, settings.model, run.seconds))
