@@ -25,6 +25,7 @@ class Interrupts:
         self.received = False
         self._previous: dict[signal.Signals, Any] = {}
         self._hook = sys.unraisablehook
+        self._again: threading.Timer | None = None
 
     def __enter__(self) -> "Interrupts":
         if threading.current_thread() is threading.main_thread():
@@ -34,6 +35,7 @@ class Interrupts:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.settle()
         for number, handler in self._previous.items():
             signal.signal(number, handler)
         if self._previous:
@@ -44,6 +46,12 @@ class Interrupts:
         for number in self._previous:
             signal.signal(number, self._raise)
 
+    def settle(self) -> None:
+        """The work has ended: an interrupt sent again from here on would only disturb the cleaning up."""
+        if self._again is not None:
+            self._again.cancel()
+            self._again.join()
+
     def _raise(self, number: int, frame: Any) -> None:
         self.received = True
         raise KeyboardInterrupt
@@ -52,6 +60,6 @@ class Interrupts:
         if event.exc_type is not KeyboardInterrupt:
             self._hook(event)
             return
-        timer = threading.Timer(AGAIN_SECONDS, os.kill, (os.getpid(), signal.SIGINT))
-        timer.daemon = True
-        timer.start()
+        self._again = threading.Timer(AGAIN_SECONDS, os.kill, (os.getpid(), signal.SIGINT))
+        self._again.daemon = True
+        self._again.start()

@@ -124,6 +124,7 @@ def _execute(run: Run) -> int:
             request.verb.run(run, request.settings)
         code = 0
     except (Exception, KeyboardInterrupt) as error:
+        run.interrupts.settle()
         run.terminal.clear()
         code = _report(KeyboardInterrupt() if run.interrupts.received else error, request.settings.debug)
     finally:
