@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from common import RESULTS, context, markdown_table, write_json
-from engine import WORDS, estimator, write_corpus
+from made_up import WORDS, estimator, write_corpus
 
 from spectral_spark.engine.session import start_session
 from spectral_spark.ml.planning import CorpusSize, Forecast, KernelCosts, forecast, measure_kernels

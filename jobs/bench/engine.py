@@ -1,8 +1,9 @@
-"""The engine measured: against plain processes, the cost of fixed bits, depth of the tree, growth, many words.
+"""The engine measured: against plain processes, the cost of fixed bits, shape of the tree, growth, many words, scoring.
 
-    python jobs/bench/engine.py [--only processes,bits,layers,growth,vocabulary] [--documents 40000]
+    python jobs/bench/engine.py [--only processes,bits,layers,shapes,growth,vocabulary,transform] [--documents 40000]
 
-Everything that is compared runs in turn in one run; the table gives ratios. Results: results/engine.json and engine.md.
+Everything that is compared runs in turn in one run; the table gives ratios. Results: results/engine.json and engine.md;
+a run of some benchmarks replaces their rows there and leaves the others.
 """
 
 import argparse
@@ -12,7 +13,6 @@ import resource
 import shutil
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -21,11 +21,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from common import RESULTS, MemoryWatch, context, interleaved, markdown_table, write_json
-from pyspark.sql import DataFrame, SparkSession
+from common import RESULTS, MemoryWatch, context, interleaved, markdown_table, merge_rows
+from engine_trees import layers, shapes
+from made_up import estimator, fit_seconds, write_corpus
+from pyspark.sql import SparkSession
 from threadpoolctl import threadpool_limits
 
-from spectral_spark import SpectralHDP
 from spectral_spark.engine.census import take_census
 from spectral_spark.engine.documents import DocumentColumns, inspect_documents
 from spectral_spark.engine.order import State
@@ -37,28 +38,6 @@ from spectral_spark.moments.kernel import MomentKernel
 from spectral_spark.moments.range import RangeKernel
 
 COLUMNS = DocumentColumns(None, "terms", "counts", "path", "doc_id")
-WORDS = 89                   # distinct words per document, as in the measurements of the design
-
-
-def write_corpus(path: Path, documents: int, vocab_size: int, layers: int = 2, files: int = 4, seed: int = 0) -> None:
-    """Made-up documents with word frequencies like those of text, in a tree of 4 children per node."""
-    rng = np.random.default_rng(seed)
-    frequency = 1.0 / (np.arange(vocab_size) + 20.0)
-    cumulative = np.cumsum(frequency / frequency.sum())
-    path.mkdir(parents=True, exist_ok=True)
-    each = documents // files
-    for number in range(files):
-        lengths = np.maximum(3, rng.poisson(WORDS, each))
-        starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
-        terms = np.searchsorted(cumulative, rng.random(starts[-1])).clip(0, vocab_size - 1).astype(np.int32)
-        digits = rng.integers(0, 4, (each, max(layers - 2, 0)))
-        table = pa.table({
-            "doc_id": [f"{number}-{i}" for i in range(each)],
-            "path": pa.array([[f"n{digit}" for digit in row] for row in digits], pa.list_(pa.string())),
-            "terms": pa.ListArray.from_arrays(starts, terms),
-            "counts": pa.ListArray.from_arrays(starts, rng.integers(1, 3, len(terms)).astype(np.int32)),
-        })
-        pq.write_table(table, path / f"part-{number}.parquet")
 
 
 def packed_corpus(spark: SparkSession, path: Path, vocab_size: int) -> PackedCorpus:
@@ -88,6 +67,12 @@ def plain_processes(pool: Any, files: list[str], kernel: Any, shared: dict[str, 
 
 
 def against_processes(spark: SparkSession, work: Path, documents: int) -> Iterator[dict[str, Any]]:
+    """Few documents show what a Spark job costs by itself, eight times as many the throughput."""
+    for count in (documents, 8 * documents):
+        yield from _against_processes(spark, work / f"processes{count}", count)
+
+
+def _against_processes(spark: SparkSession, work: Path, documents: int) -> Iterator[dict[str, Any]]:
     d = 10_000
     write_corpus(work / "processes", documents, d)
     packed = packed_corpus(spark, work / "processes", d)
@@ -161,32 +146,6 @@ def fixed_bits(spark: SparkSession, work: Path, documents: int) -> Iterator[dict
     packed.release()
 
 
-def estimator(**values: Any) -> SpectralHDP:
-    given = {"k": 50, "refinePasses": 0, "concentrations": [0.3], "termsCol": "terms", "countsCol": "counts",
-             "pathCol": "path", "idCol": "doc_id", **values}
-    return SpectralHDP(**given)
-
-
-def fit_seconds(frame: DataFrame, d: int, **values: Any) -> float:
-    started = time.perf_counter()
-    estimator(vocabSize=d, **values).fit(frame)
-    return time.perf_counter() - started
-
-
-def layers(spark: SparkSession, work: Path, documents: int) -> Iterator[dict[str, Any]]:
-    d = 5_000
-    write_corpus(work / "layers", documents, d, layers=6)
-    frame = spark.read.parquet(str(work / "layers"))
-    calls: dict[str, Callable[[], Any]] = {
-        "6": lambda: fit_seconds(frame, d), "2": lambda: fit_seconds(frame, d, layers=2)
-    }
-    for call in calls.values():
-        call()
-    seconds = {name: min(times) for name, times in interleaved(calls, 3).items()}
-    yield {"what": "fit of 6 layers (341 nodes) against 2", "target": "≤ 1.05", "ratio": seconds["6"] / seconds["2"],
-           "seconds": seconds["6"], "other seconds": seconds["2"], "documents": documents}
-
-
 def growth(spark: SparkSession, work: Path, documents: int) -> Iterator[dict[str, Any]]:
     d, base = 5_000, max(documents // 2, 1000)
     first = 0.0
@@ -218,8 +177,21 @@ def vocabulary(spark: SparkSession, work: Path, documents: int) -> Iterator[dict
            "all processes MiB": memory.peak_bytes >> 20}
 
 
-BENCHMARKS = {"processes": against_processes, "bits": fixed_bits, "layers": layers, "growth": growth,
-              "vocabulary": vocabulary}
+def transforming(spark: SparkSession, work: Path, documents: int) -> Iterator[dict[str, Any]]:
+    """Topic proportions of documents that a model has not seen, from Parquet, written nowhere."""
+    d = 10_000
+    write_corpus(work / "transform", documents, d, seed=1)
+    frame = spark.read.parquet(str(work / "transform"))
+    for k in (20, 50, 100):
+        model = estimator(vocabSize=d, k=k).fit(frame.limit(5_000))
+        score = model.transform(frame).write.format("noop").mode("overwrite").save
+        seconds = min(interleaved({"transform": score}, 3)["transform"])
+        yield {"what": f"transform, k = {k}", "target": "–", "documents per second": round(documents / seconds),
+               "seconds": seconds, "documents": documents}
+
+
+BENCHMARKS = {"processes": against_processes, "bits": fixed_bits, "layers": layers, "shapes": shapes, "growth": growth,
+              "vocabulary": vocabulary, "transform": transforming}
 
 
 def main() -> None:
@@ -241,11 +213,21 @@ def main() -> None:
     finally:
         spark.stop()
         shutil.rmtree(work, ignore_errors=True)
-    write_json(options.output / "engine.json", {**facts, "rows": rows})
-    columns = ["what", "target", "ratio", "seconds", "other seconds", "documents", "driver MiB", "all processes MiB"]
-    table = markdown_table(rows, columns)
-    (options.output / "engine.md").write_text(f"Revision {facts['revision']}, load {facts['load_at_start']}\n\n{table}")
-    print(table)
+    print(write_results(options.output, rows, facts))
+
+
+def write_results(output: Path, rows: list[dict[str, Any]], facts: dict[str, Any]) -> str:
+    """Put the rows beside those of benchmarks that did not run now; returns the table."""
+    output.mkdir(parents=True, exist_ok=True)
+    rows = [{**row, "revision": facts["revision"], "load": facts["load_at_start"]} for row in rows]
+    whole = merge_rows(output / "engine.json", rows, ["benchmark"], machine=facts["machine"],
+                       versions=facts["versions"], date=facts["date"])
+    order = list(BENCHMARKS)
+    columns = ["what", "target", "ratio", "seconds", "other seconds", "documents", "documents per second", "driver MiB",
+               "all processes MiB", "revision", "load"]
+    table = markdown_table(sorted(whole["rows"], key=lambda row: order.index(row["benchmark"])), columns)
+    (output / "engine.md").write_text(table)
+    return table
 
 
 if __name__ == "__main__":
