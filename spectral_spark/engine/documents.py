@@ -12,6 +12,9 @@ from pyspark.sql.types import ArrayType, DataType, IntegralType, NumericType, St
 
 from spectral_spark.errors import InputError
 
+# Not found in an array is "unknown" where the array holds a null: one compiled comparison, no lambda per document.
+NO_NAME = "\0 no name of a group \0"
+
 
 @dataclass(frozen=True)
 class DocumentColumns:
@@ -151,7 +154,7 @@ def _path(frame: DataFrame, columns: DocumentColumns, layers: int | None) -> Col
             f"column '{columns.path}' is {kind.simpleString()}, not array<string>: one name per level, from the root's "
             "children down to the document's group"
         )
-    path = F.when(F.exists(path, lambda name: name.isNull()), F.lit(None)).otherwise(path)
+    path = F.when(F.array_contains(path, NO_NAME).isNull(), F.lit(None)).otherwise(path)
     return path if layers is None else F.slice(path, 1, layers - 2)
 
 

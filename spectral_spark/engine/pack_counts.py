@@ -127,7 +127,7 @@ class _Packer:
             "terms": [_narrow(counts.indices)], "counts": [_narrow(counts.data)],
             "keys": [table["key"].to_numpy().astype(np.int64).tobytes()],
             "path_hashes": [table["path_hash"].to_numpy().astype(np.int64).tobytes()],
-            **{name: [value] for name, value in tree.items()}, "tokens": [float(counts.data.sum())],
+            **{name: _one_list(value) for name, value in tree.items()}, "tokens": [float(counts.data.sum())],
             **{reason: [drops[reason]] for reason in DROP_REASONS},
         }
         return pa.RecordBatch.from_pydict(row, schema=_ARROW_SCHEMA)
@@ -177,18 +177,24 @@ def _matrix(table: pa.Table, vocab_size: int) -> tuple[np.ndarray, np.ndarray, s
     return good, unknown, counts
 
 
-def _tree_counts(table: pa.Table, lengths: np.ndarray) -> dict[str, list]:
+def _one_list(values: pa.Array) -> pa.Array:
+    """A column of one row that holds all values."""
+    return pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values)
+
+
+def _tree_counts(table: pa.Table, lengths: np.ndarray) -> dict[str, pa.Array]:
     """Documents, words and squared words per distinct path of a block."""
     hashes = table["path_hash"].to_numpy()
     distinct, first, place = np.unique(hashes, return_index=True, return_inverse=True)
-    return {
-        "tree_paths": table["path"].take(pa.array(first)).to_pylist(),
-        "tree_hashes": distinct.tolist(),
-        "tree_documents": np.bincount(place, minlength=len(distinct)).tolist(),
-        "tree_tokens": np.bincount(place, lengths, len(distinct)).tolist(),
-        "tree_tokens_squared": np.bincount(place, lengths**2, len(distinct)).tolist(),
-        "tree_tokens_cubed": np.bincount(place, lengths**3, len(distinct)).tolist(),
+    paths = table["path"].combine_chunks().take(pa.array(first))
+    counted = {
+        "tree_hashes": distinct,
+        "tree_documents": np.bincount(place, minlength=len(distinct)),
+        "tree_tokens": np.bincount(place, lengths, len(distinct)),
+        "tree_tokens_squared": np.bincount(place, lengths**2, len(distinct)),
+        "tree_tokens_cubed": np.bincount(place, lengths**3, len(distinct)),
     }
+    return {"tree_paths": paths.cast(pa.list_(pa.string())), **{name: pa.array(sums) for name, sums in counted.items()}}
 
 
 _ARROW_SCHEMA = pa.schema([

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.storagelevel import StorageLevel
 from threadpoolctl import threadpool_limits
 
 from spectral_spark.engine.kernel import Kernel
@@ -19,7 +20,7 @@ from spectral_spark.errors import InputError
 
 PART_BYTES = 4 << 20
 DIRECT_BYTES = 192 << 20
-FETCH_BYTES = 256 << 20
+FETCH_BYTES = 64 << 20          # the JVM holds about four copies of what it hands over
 _PARTIAL = "level int, position int, name string, part int, shape array<int>, data binary"
 _ARROW_PARTIAL = pa.schema([
     ("level", pa.int32()), ("position", pa.int32()), ("name", pa.string()), ("part", pa.int32()),
@@ -171,7 +172,7 @@ def _scatter(partials: DataFrame, reducers: int, state_bytes: int, top: int) -> 
         partials.repartition(reducers, "name", "part")
         .sortWithinPartitions("name", "part", "level", "position")
         .mapInArrow(_BlockAdder(top), _PARTIAL)
-    ).persist()
+    ).persist(StorageLevel.DISK_ONLY)       # read once, and too large for a heap that also holds the documents
     try:
         parts = summed.agg(F.max("part")).first()
         last = int(parts[0]) if parts is not None and parts[0] is not None else 0
