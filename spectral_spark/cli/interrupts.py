@@ -1,20 +1,24 @@
 """Ctrl-C and a scheduler's TERM, turned into one KeyboardInterrupt that arrives."""
 
+import math
 import os
 import signal
 import sys
 import threading
+import time
 from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 AGAIN_SECONDS = 0.1
+PATIENCE_SECONDS = 5.0
 
 
 class Interrupts:
     """While it is active, both signals raise KeyboardInterrupt in the main thread.
 
-    One that is raised inside a callback of the interpreter (py4j has many) would be printed and forgotten: it is sent
-    again. Does nothing in other threads, which may not set signal handlers.
+    One at a time: signals that arrive while a KeyboardInterrupt is on its way raise no second one, and once the work has
+    ended (``settle``) none do. One that is raised inside a callback of the interpreter (py4j has many) would be printed
+    and forgotten: it is sent again. Does nothing in other threads, which may not set signal handlers.
 
     Attributes
     ----------
@@ -26,6 +30,7 @@ class Interrupts:
         self._previous: dict[signal.Signals, Any] = {}
         self._hook = sys.unraisablehook
         self._again: threading.Timer | None = None
+        self._silent_until = 0.0
 
     def __enter__(self) -> "Interrupts":
         if threading.current_thread() is threading.main_thread():
@@ -47,19 +52,28 @@ class Interrupts:
             signal.signal(number, self._raise)
 
     def settle(self) -> None:
-        """The work has ended: an interrupt sent again from here on would only disturb the cleaning up."""
+        """The work has ended: nothing is raised from here on, so that the cleaning up is not disturbed."""
+        self._silent_until = math.inf
         if self._again is not None:
             self._again.cancel()
             self._again.join()
+            self._silent_until = math.inf
 
     def _raise(self, number: int, frame: Any) -> None:
         self.received = True
-        raise KeyboardInterrupt
+        if time.monotonic() >= self._silent_until:
+            self._silent_until = time.monotonic() + PATIENCE_SECONDS
+            raise KeyboardInterrupt
 
     def _lost(self, event: Any) -> None:
         if event.exc_type is not KeyboardInterrupt:
             self._hook(event)
-            return
-        self._again = threading.Timer(AGAIN_SECONDS, os.kill, (os.getpid(), signal.SIGINT))
-        self._again.daemon = True
-        self._again.start()
+        elif self._silent_until < math.inf:
+            self._again = threading.Timer(AGAIN_SECONDS, self._send_again)
+            self._again.daemon = True
+            self._again.start()
+
+    def _send_again(self) -> None:
+        if self._silent_until < math.inf:
+            self._silent_until = 0.0
+            os.kill(os.getpid(), signal.SIGINT)

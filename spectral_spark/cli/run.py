@@ -128,6 +128,7 @@ def _execute(run: Run) -> int:
         run.terminal.clear()
         code = _report(KeyboardInterrupt() if run.interrupts.received else error, request.settings.debug)
     finally:
+        run.interrupts.settle()
         run.close(failed=code == INTERNAL)
     return code
 

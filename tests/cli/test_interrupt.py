@@ -9,11 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from spectral_spark.cli.interrupts import Interrupts
 from spectral_spark.corpus.demo import simulate_demo, write_demo
 
+ONCE, AGAIN_AND_AGAIN = 1, 20
 
-@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, kind: signal.Signals) -> None:
+
+@pytest.mark.parametrize(("kind", "times"), [(signal.SIGINT, ONCE), (signal.SIGTERM, ONCE),
+                                             (signal.SIGINT, AGAIN_AND_AGAIN)])
+def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, kind: signal.Signals, times: int) -> None:
     notes, output = tmp_path / "notes.jsonl", tmp_path / "corpus"
     write_demo(simulate_demo(1000), notes)
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK_", "SPARK_"))}
@@ -25,9 +29,40 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, kind: signal.Signals
     deadline = time.monotonic() + 300
     while not list(tmp_path.glob(".corpus.partial-*")) and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)
-    process.send_signal(kind)
+    for _ in range(times):
+        process.send_signal(kind)
+        time.sleep(0.02)
     out, errors = process.communicate(timeout=300)
     assert process.returncode == 130, errors
     assert errors == "spectral-spark: interrupted; nothing half-made was left behind\n"
     assert out == ""
     assert sorted(path.name for path in tmp_path.iterdir()) == ["notes.jsonl"]
+
+
+def test_signals_after_the_work_are_only_noted() -> None:
+    with Interrupts() as interrupts:
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGINT)      # the first is still on its way
+        interrupts.settle()
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGTERM)
+    assert interrupts.received
+
+
+def test_an_interrupt_lost_in_a_callback_comes_again() -> None:
+    class Careless:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    with Interrupts(), pytest.raises(KeyboardInterrupt):
+        careless = Careless()
+        del careless                        # the interpreter cannot raise what happens in here
+        time.sleep(30)
+
+
+def test_handlers_are_given_back() -> None:
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT), sys.unraisablehook
+    with Interrupts():
+        pass
+    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT), sys.unraisablehook) == before
