@@ -1,6 +1,7 @@
 """What a fit needs: bytes on the driver and in every Python worker, before anything runs."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from spectral_spark.errors import CapacityError
@@ -34,19 +35,38 @@ def memory_need(vocab_size: int, basis_size: int, k: int | None = None, nodes: i
 
 
 def check_memory(documents: int, vocab_size: int, basis_size: int, spark: Any) -> MemoryNeed:
-    """Refuse a fit whose driver cannot hold it, with the numbers and what to change."""
+    """Refuse a fit that this machine cannot hold, with the numbers and what to change.
+
+    In local mode the Python workers share the machine with the driver, and count with it.
+    """
     need, free = memory_need(vocab_size, basis_size), available_memory()
-    if free is not None and need.driver > free:
+    workers = local_workers(spark)
+    total = need.driver + workers * need.worker
+    if free is not None and total > free:
+        where = f"{need.driver / GIB:.1f} GiB on the driver"
+        if workers:
+            where += f" and {need.worker / GIB:.1f} GiB in each of {workers} Python workers beside it"
         raise CapacityError(
             f"{documents:,} documents over {vocab_size:,} words with a basis of {basis_size} columns need about "
-            f"{need.driver / GIB:.1f} GiB on the driver, {free / GIB:.1f} GiB are free; use fewer words "
-            "(--vocab-size), a smaller k or basisSize, or a larger driver"
+            f"{where}, {free / GIB:.1f} GiB are free; use fewer words (--vocab-size), a smaller k or basisSize, "
+            + ("fewer cores (--master local[1]), or a larger machine" if workers else "or a larger driver")
         )
     return need
 
 
+def local_workers(spark: Any) -> int:
+    """Python workers that run on the driver's machine: one per core in local mode, none on a cluster."""
+    context = getattr(spark, "_sc", None)
+    return int(context.defaultParallelism) if context is not None and context.master.startswith("local[") else 0
+
+
 def available_memory() -> int | None:
-    """Bytes this machine can still give out; None where it does not say."""
+    """Bytes this machine, or the container around this process, can still give out; None where neither says."""
+    known = [free for free in (_machine_memory(), _container_memory()) if free is not None]
+    return min(known) if known else None
+
+
+def _machine_memory() -> int | None:
     try:
         with open("/proc/meminfo") as lines:
             for line in lines:
@@ -55,3 +75,13 @@ def available_memory() -> int | None:
     except OSError:
         return None
     return None
+
+
+def _container_memory(group: Path = Path("/sys/fs/cgroup")) -> int | None:
+    """What the control group allows beyond what it uses (its page cache can be given back, so it does not count)."""
+    try:
+        limit, used = (group / "memory.max").read_text().strip(), int((group / "memory.current").read_text())
+        cache = dict(line.split() for line in (group / "memory.stat").read_text().splitlines()).get("file", "0")
+    except (OSError, ValueError):
+        return None
+    return max(0, int(limit) - used + int(cache)) if limit != "max" else None

@@ -47,6 +47,7 @@ def run_pass(
     rounds: int = 1,
     state_bytes: int = 0,
     progress: Progress | None = None,
+    may_be_empty: bool = False,
 ) -> State:
     """The sum of the kernel's states over all documents, or over one ``rounds``-th of their blocks.
 
@@ -56,8 +57,11 @@ def run_pass(
     kernel, shared : what runs on the executors, and the arrays it needs there.
     name : shown in the Spark UI and on the progress line.
     state_bytes : size of one state where the caller knows it; large states are summed by row blocks on the executors.
+    may_be_empty : a round without documents gives no arrays instead of an error.
     """
     total = _sum(packed, kernel, shared, name, round, rounds, state_bytes, progress).finish(packed.depth)
+    if total is None and may_be_empty:
+        return {}
     if total is None:
         raise InputError(f"{name}: no documents to work on; all were dropped or the selection is empty")
     return total
@@ -93,7 +97,7 @@ def _sum(
     if rounds > 1:
         rows = rows.filter(F.pmod(F.col("block") + F.col("shard"), F.lit(rounds)) == round)
     top = packed.depth - 1
-    with _Shared(packed.frame, shared) as handle, progress.watch(packed.frame.sparkSession, name):
+    with _Shared(packed.frame, shared) as handle, progress.watch(packed.frame.sparkSession, name, round, rounds):
         partials = rows.mapInArrow(_Mapper(kernel, packed.decode, handle, top), _PARTIAL)
         if state_bytes * min(packed.shards, 2 * parallelism_of(packed.frame)) <= DIRECT_BYTES:
             return _assemble([partials.toArrow()], top)

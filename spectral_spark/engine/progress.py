@@ -15,8 +15,8 @@ class Progress:
         """How many passes are to come, over how many documents."""
 
     @contextmanager
-    def watch(self, spark: Any, name: str) -> Iterator[None]:
-        """Name what runs inside the block."""
+    def watch(self, spark: Any, name: str, round: int = 0, rounds: int = 1) -> Iterator[None]:
+        """Name what runs inside the block: a pass, or one of the rounds that a pass is made of."""
         context = getattr(spark, "_sc", None)
         if context is None:
             yield
@@ -35,22 +35,24 @@ class TerminalProgress(Progress):
         self._stream = stream or sys.stderr
         self._interval = interval
         self._passes = self._done = self._documents = 0
+        self._shown = 0.0
 
     def plan(self, passes: int, documents: int) -> None:
         self._passes, self._done, self._documents = passes, 0, documents
 
     @contextmanager
-    def watch(self, spark: Any, name: str) -> Iterator[None]:
+    def watch(self, spark: Any, name: str, round: int = 0, rounds: int = 1) -> Iterator[None]:
         if not self._stream.isatty():
-            with super().watch(spark, name):
+            with super().watch(spark, name, round, rounds):
                 yield
             return
-        self._done += 1
+        self._done += round == 0
+        self._shown = self._documents / rounds
         stop, started = threading.Event(), time.perf_counter()
         thread = threading.Thread(target=self._draw, args=(spark, name, started, stop), daemon=True)
         thread.start()
         try:
-            with super().watch(spark, name):
+            with super().watch(spark, name, round, rounds):
                 yield
         finally:
             stop.set()
@@ -67,8 +69,8 @@ class TerminalProgress(Progress):
         seconds = time.perf_counter() - started
         number = f"pass {self._done} of {max(self._passes, self._done)}" if self._passes else f"pass {self._done}"
         text = f"  {number}  {name:<24} {share:4.0%}"
-        if self._documents:
-            done = share * self._documents
+        if self._shown:
+            done = share * self._shown
             text += f"  {done:,.0f} documents  {done / max(seconds, 1e-9):,.0f}/s"
         self._stream.write(f"\r{text}  {seconds:,.1f} s   ")
         self._stream.flush()

@@ -81,7 +81,7 @@ def _runner(corpus: CensusResult, run: Run, name: str) -> Any:
     ) -> dict[str, np.ndarray]:
         return run_pass(
             corpus.packed, kernel, shared, name=f"{name}, round {number + 1} of {rounds}", round=number, rounds=rounds,
-            state_bytes=shared["statistics"].nbytes, progress=run.progress,
+            state_bytes=shared["statistics"].nbytes, progress=run.progress, may_be_empty=True,
         )
 
     return run_round

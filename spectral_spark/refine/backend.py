@@ -55,6 +55,8 @@ def backend_name(choice: str = "auto") -> str:
 def load_backend(choice: str = "auto") -> Backend:
     """The loops of a backend; numba compiles each at its first call in a process."""
     if backend_name(choice) == "numba":
+        if not find_spec("numba"):
+            raise SettingsError("refinement: the driver has numba, this worker has not; install it there too")
         from spectral_spark.refine import compiled
 
         return cast(Backend, compiled)

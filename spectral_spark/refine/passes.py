@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from spectral_spark.refine.backend import backend_name
 from spectral_spark.refine.hierarchy import update_hierarchy
 from spectral_spark.refine.kernel import RefineKernel
 from spectral_spark.refine.settings import RefineSettings
@@ -20,11 +21,11 @@ def refine_pass(state: RefineState, run_round: RunRound, settings: RefineSetting
     ----------
     state : where the last pass, or ``RefineState.start``, left off.
     run_round : ``run_round(kernel, shared, round, rounds)`` runs the kernel over the documents of this round in every
-        shard and returns the sums of the kernel's arrays over shards.
+        shard and returns the sums of the kernel's arrays over shards; nothing where no shard had documents.
     settings : see ``RefineSettings``.
     """
     settings = settings or RefineSettings()
-    kernel = RefineKernel(settings.batch_size, settings.inner_iterations, settings.smoothing, settings.backend)
+    kernel = RefineKernel(settings.batch_size, settings.inner_iterations, settings.smoothing, backend_name(settings.backend))
     for number in range(settings.rounds):
         sums = run_round(kernel, shared_arrays(state, settings), number, settings.rounds)
         state = after_round(state, sums, settings)
@@ -46,7 +47,7 @@ def shared_arrays(state: RefineState, settings: RefineSettings) -> dict[str, np.
 
 def after_round(state: RefineState, sums: Mapping[str, np.ndarray], settings: RefineSettings) -> RefineState:
     """Average the shards' statistics and refresh the tree from the documents' sums."""
-    shards = float(sums["shards"][0])
+    shards = float(sums["shards"][0]) if sums else 0.0
     if shards == 0:
         return replace(state, rounds=state.rounds + 1)       # a corpus with fewer blocks than rounds
     kept = 1.0 if state.passes == 0 else 1.0 - 1.0 / settings.rounds      # the sums stay worth about one pass

@@ -81,12 +81,12 @@ class RefineState:
 
     def keep(self, topics: np.ndarray) -> "RefineState":
         """The same with only these topics (column indices)."""
-        proportions = self.hierarchy.proportions[:, topics]
+        proportions = np.ascontiguousarray(self.hierarchy.proportions[:, topics])    # sums depend on the memory order
         proportions = proportions / proportions.sum(axis=1, keepdims=True)
-        statistics = self.statistics[:, topics]
+        statistics = np.ascontiguousarray(self.statistics[:, topics])
         return replace(
             self, statistics=statistics * (self.statistics.sum() / statistics.sum()),
-            hierarchy=Hierarchy(proportions, self.hierarchy.concentrations), node_tables=self.node_tables[:, topics],
+            hierarchy=Hierarchy(proportions, self.hierarchy.concentrations), node_tables=np.ascontiguousarray(self.node_tables[:, topics]),
             topic_ids=self.topic_ids[topics],
         )
 

@@ -1,5 +1,7 @@
 """``spectral-spark fit``: topics are found."""
 
+import os
+import re
 from argparse import Namespace
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -78,7 +80,19 @@ def plan(settings: Namespace) -> list[str]:
         f"{columns} columns, 1 for the moments, {wanted.refine_passes} of refinement",
         f"write the model to '{settings.model}'",
         f"memory: about {need.driver / GIB:.1f} GiB on the driver, {need.worker / GIB:.1f} GiB in each Python worker",
+        *(_time(train, tokens, manifest["terms"], wanted, settings.master) if settings.dry_run else ()),
     ]
+
+
+def _time(documents: int, tokens: int, terms: int, wanted: FitSettings, master: str | None) -> list[str]:
+    """How long it would take here, from the speed of the kernels on this machine."""
+    from spectral_spark.ml.planning import CorpusSize, forecast
+
+    given = re.fullmatch(r"local\[(\d+)\]", master or "")
+    cores = int(given[1]) if given else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    expected = forecast(CorpusSize(documents, tokens, terms), wanted, cores)
+    return [f"time: about {duration(expected.seconds)} on {cores} cores like this machine's, after Spark has started; "
+            f"most of it goes into {expected.bottleneck}"]
 
 
 def fit_settings(settings: Namespace) -> FitSettings:
