@@ -99,11 +99,16 @@ def test_the_two_commands_are_targets() -> None:
 
 
 def test_the_demo(spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", "--output", str(tmp_path / "demo"), "--documents", "1500", "--k", "12"], spark) == 0
+    """As shipped: the size and the counting of topics of conf/demo.toml."""
+    words = ["demo", "--config", str(REPOSITORY / "conf" / "demo.toml"), "--output", str(tmp_path / "demo")]
+    assert main(words, spark) == 0
     said = capsys.readouterr().out
+    assert "--k auto" in said
+    assert "held out for testing: 500" in said
     assert "12 true topics, 12 found" in said
     assert float(re.search(r"mean error (\S+)", said)[1]) < 0.1
     assert "Seagate" in said
+    assert said.splitlines()[-1] == f"now open its report in a browser: {tmp_path}/demo/report.html"
     for part in ("corpus/corpus.json", "model/summary.json", "scores/_SUCCESS", "evaluation.json", "report.html"):
         assert (tmp_path / "demo" / part).exists()
 
@@ -122,11 +127,14 @@ def test_the_python_example(workplace: Path, spark: Any, capsys: pytest.CaptureF
     assert "harbour" in capsys.readouterr().out
 
 
-def test_day_after_day(workplace: Path, spark: Any) -> None:
+def test_day_after_day(workplace: Path, spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
     if not (workplace / "out" / "notes" / "model").exists():
         for line in commands("Your documents")[:3]:
             run(line, spark)
     for line in commands("Day after day"):
+        capsys.readouterr()
+        run(f"{line} --dry-run", spark)
+        assert re.search(r"memory: .*\d.* [MG]iB", capsys.readouterr().out), line
         run(line, spark)
     documents = {
         name: json.loads((workplace / "out" / name / "model" / "summary.json").read_text())["documents"]

@@ -2,6 +2,7 @@
 
 from argparse import Namespace
 from dataclasses import fields
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from spectral_spark.cli.terminal import duration, number, topic_lines
 from spectral_spark.cli.verb import OVERWRITE, Verb
 from spectral_spark.engine.capacity import GIB, memory_need
 from spectral_spark.ml.settings import FitSettings
+from spectral_spark.storage import resolve
 
 if TYPE_CHECKING:
     from spectral_spark.cli.run import Run
@@ -101,10 +103,18 @@ def run(run: "Run", settings: Namespace) -> None:
             documents = documents if words == corpus.vocabulary else translated(documents, corpus.vocabulary, words)
         kept = checkpoint_dir(settings, settings.model)
         hdp = estimator(words, checkpointDir=kept, **parameters(settings)).setBasis(basis).setProgress(run.passes)
-        model = hdp.fit(documents).setCorpus(settings.corpus.rstrip("/").rsplit("/", 1)[-1], corpus.manifest["dropped"])
+        model = hdp.fit(documents).setCorpus(
+            title_of(settings.corpus), corpus.manifest["dropped"], corpus.manifest["documents"].get("test", 0)
+        )
         save(model, settings.model, settings.overwrite)
         forget(settings, settings.model)
     run.terminal.say(*ending(model, settings.model, run.seconds))
+
+
+def title_of(corpus: str) -> str:
+    """What to call a corpus: its folder, or the one around it when the folder is just called "corpus"."""
+    names = [part for part in PurePosixPath(resolve(corpus)[1]).parts if part != "/"]
+    return next((part for part in reversed(names) if part != "corpus"), "corpus")
 
 
 def save(model: "SpectralHDPModel", path: str, overwrite: bool) -> None:
