@@ -23,11 +23,14 @@ import pytest
 from spectral_spark.cli.parsing import Request, parse
 from spectral_spark.cli.run import main
 from spectral_spark.corpus.demo import simulate_demo, write_demo
+from spectral_spark.engine.capacity import GIB, memory_need
+from spectral_spark.ml.settings import FitSettings
 from tests.cluster.standalone import REPOSITORY, StandaloneCluster, spark_script, submit
 from tests.jobs.corpora import enron_slice
 
 README = (REPOSITORY / "README.md").read_text()
-KINDS = ("make", "mkdir", "spectral-spark", "spark-submit", "docker compose", "python -m zipfile", "30 2 * * *")
+KINDS = ("make", "mkdir", "spectral-spark", "spark-submit", "docker compose", "docker build", "python -m zipfile",
+         "30 2 * * *")
 
 
 def blocks(language: str, section: str | None = None) -> list[str]:
@@ -134,7 +137,7 @@ def test_day_after_day(workplace: Path, spark: Any, capsys: pytest.CaptureFixtur
     for line in commands("Day after day"):
         capsys.readouterr()
         run(f"{line} --dry-run", spark)
-        assert re.search(r"memory: .*\d.* [MG]iB", capsys.readouterr().out), line
+        assert re.search(r"memory: (about .* GiB|documents stream)", capsys.readouterr().out), line
         run(line, spark)
     documents = {
         name: json.loads((workplace / "out" / name / "model" / "summary.json").read_text())["documents"]
@@ -205,9 +208,11 @@ def test_flags_of_what_cannot_run_here() -> None:
 
 def test_scheduled_runs_parse() -> None:
     (line,) = commands("Scheduled runs")
-    words = shlex.split(line.removeprefix("30 2 * * *").replace(r"$(date +\%F)", "2026-01-31"))
+    command, *words = shlex.split(line.removeprefix("30 2 * * *").replace(r"$(date -d yesterday +\%F)", "2026-01-31"))
+    assert command.startswith("SPECTRAL_SPARK=/")
     assert words[1:4] == ["2026-01-31", "/data/topics", "/data/mail/2026-01-31"]
-    assert os.access(REPOSITORY / words[0], os.X_OK)
+    assert words[0].startswith("/opt/spectral_spark/")      # cron knows neither our folder nor our PATH
+    assert os.access(REPOSITORY / words[0].removeprefix("/opt/spectral_spark/"), os.X_OK)
     assert isinstance(parse(["ingest", "--input", words[3], "--output", "corpus", *words[4:]]), Request)
     assert (REPOSITORY / "conf/pipeline/nightly_dag.py").exists()
     (code,) = blocks("python", "Scheduled runs")
@@ -217,12 +222,33 @@ def test_scheduled_runs_parse() -> None:
 
 
 def test_containers_are_started_from_the_file_that_exists() -> None:
-    lines = [shlex.split(line) for line in commands("On a cluster") if line.startswith("docker")]
+    lines = [shlex.split(line) for line in commands("On a cluster") if line.startswith("docker compose")]
     assert len(lines) == 3
     for words in lines:
         assert (REPOSITORY / words[words.index("-f") + 1]).exists()
     job = lines[1]
     assert isinstance(parse(job[job.index("job") + 1 :]), Request)
+
+
+def test_the_image_of_kubernetes_has_what_is_submitted_to_it() -> None:
+    build, submitted = (next(line for line in commands("On a cluster") if line.startswith(start))
+                        for start in ("docker build", "spark-submit --master k8s"))
+    words = shlex.split(build)
+    dockerfile = (REPOSITORY / words[words.index("--file") + 1]).read_text()
+    stage = re.split(r"^FROM .* AS ", dockerfile, flags=re.M)[-1]
+    assert stage.split()[0] == words[words.index("--target") + 1]
+    assert words[words.index("--tag") + 1] in submitted
+    job = re.search(r"local://(\S+)/jobs/fit.py", submitted)
+    assert f"WORKDIR {job[1]}" in stage
+    assert "COPY jobs jobs" in stage
+    assert "s3://" not in README                            # Hadoop has no such file system
+
+
+def test_the_memory_that_limits_is_what_a_dry_run_says() -> None:
+    said = re.search(r"a million words and fifty topics needs about (\S+) GiB there,\s+and (\S+) GiB", README)
+    columns = FitSettings(k=50).basis_columns(1_000_000)
+    need = memory_need(1_000_000, columns, 50)
+    assert [float(number) for number in said.groups()] == [round(part / GIB, 1) for part in (need.driver, need.worker)]
 
 
 def test_links_and_paths_lead_somewhere() -> None:
