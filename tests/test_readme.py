@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from spectral_spark import SpectralHDPModel
 from spectral_spark.cli.parsing import Request, parse
 from spectral_spark.cli.run import main
 from spectral_spark.corpus.demo import simulate_demo, write_demo
@@ -114,6 +115,25 @@ def test_the_demo(spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert said.splitlines()[-1] == f"now open its report in a browser: {tmp_path}/demo/report.html"
     for part in ("corpus/corpus.json", "model/summary.json", "scores/_SUCCESS", "evaluation.json", "report.html"):
         assert (tmp_path / "demo" / part).exists()
+    model = SpectralHDPModel.load(str(tmp_path / "demo" / "model"))
+    assert model.summary.extra["corpus"] == {"name": "demo", "dropped": {}, "held_out": 500}
+    check_figures(model)
+
+
+def check_figures(model: SpectralHDPModel) -> None:
+    """The model's own methods for notebooks draw this model."""
+    pytest.importorskip("matplotlib", reason="figures need matplotlib")
+    (spectrum,) = model.plotSpectrum().axes
+    assert len(spectrum.lines[0].get_xdata()) == model.k
+    panels = [axes for axes in model.plotTopics(topics=3, words=5).axes if axes.get_visible()]
+    largest = np.argsort(-model.weights)[:3]
+    assert [int(axes.get_title(loc="left").split()[0]) for axes in panels] == largest.tolist()
+    assert {len(axes.get_yticklabels()) for axes in panels} == {5}
+    (tree,) = model.plotTree().axes
+    assert len(tree.get_yticklabels()) == len(model.nodes.paths)
+    given = model.toPyLDAvis()
+    assert given["topic_term_dists"].shape == (model.k, model.vocabSize)
+    assert list(given["vocab"]) == list(model.words)
 
 
 def test_your_documents(workplace: Path, spark: Any) -> None:
