@@ -1,8 +1,8 @@
 """``spectral-spark fit``: topics are found."""
 
+import os
 from argparse import Namespace
 from dataclasses import fields
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,6 @@ from spectral_spark.cli.terminal import duration, number, topic_lines
 from spectral_spark.cli.verb import OVERWRITE, Verb
 from spectral_spark.engine.capacity import GIB, memory_need
 from spectral_spark.ml.settings import FitSettings
-from spectral_spark.storage import resolve
 
 if TYPE_CHECKING:
     from spectral_spark.cli.run import Run
@@ -113,8 +112,9 @@ def run(run: "Run", settings: Namespace) -> None:
 
 def title_of(corpus: str) -> str:
     """What to call a corpus: its folder, or the one around it when the folder is just called "corpus"."""
-    names = [part for part in PurePosixPath(resolve(corpus)[1]).parts if part != "/"]
-    return next((part for part in reversed(names) if part != "corpus"), "corpus")
+    place = corpus if "://" in corpus else os.path.abspath(corpus.removeprefix("file:"))
+    names = place.partition("://")[2] or place
+    return next((part for part in reversed(names.split("/")) if part not in ("", "corpus")), "corpus")
 
 
 def save(model: "SpectralHDPModel", path: str, overwrite: bool) -> None:
