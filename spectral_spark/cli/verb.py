@@ -8,7 +8,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
-from spectral_spark.cli.flags import Flag, key_and_value
+from spectral_spark.cli.flags import Flag, spark_setting
 
 if TYPE_CHECKING:
     from spectral_spark.cli.run import Run
@@ -20,7 +20,7 @@ COMMON = (
     Flag("dry-run", "check the settings and inputs, say what would be done, and stop", switch=True),
     Flag("master", "where to run: local[2], spark://host:7077, yarn, …; by default spark-submit's, or all cores of "
          "this machine", metavar="URL"),
-    Flag("spark-conf", "one Spark setting, as spark.executor.memory=4g; may be repeated", read=key_and_value,
+    Flag("spark-conf", "one Spark setting, as spark.executor.memory=4g; may be repeated", read=spark_setting,
          metavar="KEY=VALUE", repeated=True),
     Flag("quiet", "no progress and no ending, errors only", switch=True),
     Flag("debug", "show the traceback of an unexpected error, and Spark's log", switch=True),

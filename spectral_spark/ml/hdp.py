@@ -305,10 +305,10 @@ class SpectralHDPModel(Model, _Columns, MLReadable, MLWritable):
         )
         return self._with(solve_again(self._fitted, changed))
 
-    def setCorpus(self, name: str, dropped: dict[str, int]) -> "SpectralHDPModel":
-        """Say in the run report what corpus this is, and what reading it dropped, by reason."""
+    def setCorpus(self, name: str, dropped: dict[str, int], heldOut: int | None = None) -> "SpectralHDPModel":
+        """Say in the run report what corpus this is, what reading it dropped, and how many are for testing."""
         summary = self._fitted.summary
-        extra = {**summary.extra, "corpus": {"name": name, "dropped": dict(dropped)}}
+        extra = {**summary.extra, "corpus": {"name": name, "dropped": dict(dropped), "held_out": heldOut}}
         self._fitted = replace(self._fitted, summary=replace(summary, extra=extra))
         return self
 

@@ -6,8 +6,6 @@ scripts' own hashes forbids all else, so that even a name that slipped through t
 
 import base64
 import hashlib
-import json
-from collections.abc import Mapping
 from dataclasses import replace
 from importlib import resources
 from pathlib import PurePosixPath
@@ -16,9 +14,10 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from spectral_spark.errors import FormatError, InputError
+from spectral_spark.errors import InputError
 from spectral_spark.model_files import TopicModelFiles, read_model_files
 from spectral_spark.report.encoding import finite, script_json
+from spectral_spark.report.evaluation import checked_evaluation, read_evaluation
 from spectral_spark.report.hood import hood_tables
 from spectral_spark.report.payload import page_payload, topic_labels
 from spectral_spark.report.wording import answers, corpus_name
@@ -55,7 +54,9 @@ def build_report(
         raise InputError(f"'{output}' exists; choose another path, remove it, or allow overwriting")
     files = read_model_files(model_path)
     if evaluation is not None:
-        files = replace(files, evaluation=_read_evaluation(evaluation))
+        files = replace(files, evaluation=read_evaluation(evaluation))
+    elif files.evaluation is not None:
+        checked_evaluation(files.evaluation, f"{model_path}/evaluation.json")
     name = title or corpus_name(files) or _folder_name(model_path)
     write_file(output, render(files, name).encode(), overwrite=overwrite)
 
@@ -118,17 +119,3 @@ def _policy(scripts: list[str]) -> str:
     hashes = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts)
     allowed = " ".join(f"'sha256-{value}'" for value in hashes)
     return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-
-
-def _read_evaluation(path: str) -> dict[str, Any]:
-    filesystem, inside = resolve(path)
-    try:
-        with filesystem.open_input_stream(inside) as source:
-            value = json.loads(source.read())
-    except OSError:
-        raise InputError(f"there is no evaluation at '{path}'; write one with the verb 'evaluate'") from None
-    except ValueError:
-        raise FormatError(f"'{path}' is not JSON; write it again with the verb 'evaluate'") from None
-    if not isinstance(value, Mapping) or "loss" not in value:
-        raise FormatError(f"'{path}' is JSON but no evaluation: it has no 'loss'")
-    return dict(value)

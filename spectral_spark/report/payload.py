@@ -118,7 +118,7 @@ def _node_evaluation(nodes: NodeTable, evaluation: Mapping[str, Any] | None) -> 
     index = {path: number for number, path in enumerate(nodes.paths)}
     found: dict[str, list[Any]] = {}
     for item in (evaluation or {}).get("nodes") or []:
-        number = index.get(tuple(item.get("path") or ())) if isinstance(item, Mapping) else None
+        number = index.get(tuple(item.get("path") or ()))
         if number is not None:
             found[str(number)] = [item.get("loss"), item.get("unigram_loss"), item.get("tokens")]
     return found

@@ -39,10 +39,10 @@ def corpus_facts(files: TopicModelFiles) -> Mapping[str, Any]:
 
 
 def corpus_name(files: TopicModelFiles) -> str | None:
-    """What the run report calls the corpus, when it says."""
+    """What the run report calls the corpus, when it says; "corpus" is no name."""
     facts = corpus_facts(files)
     for value in (facts.get("title"), facts.get("name"), facts.get("source"), facts.get("path")):
-        if isinstance(value, str) and value.strip():
+        if isinstance(value, str) and value.strip() not in ("", "corpus"):
             return value.rstrip("/").rsplit("/", 1)[-1] or value
     return None
 
@@ -181,8 +181,12 @@ def _left_out(files: TopicModelFiles) -> Answer:
         total += sum(number for _, number in parts)
         if parts:
             texts.append(f"{when}: " + "; ".join(f"{name} {number:,.0f}" for name, number in parts) + ".")
+    held_out = _number(corpus_facts(files).get("held_out"))
+    if held_out:
+        texts.append(f"{_plural(held_out, 'document')} {'was' if held_out == 1 else 'were'} held out for testing.")
     if not total:
-        return Answer(question, "nothing", "Every document of the corpus is in the model.")
+        first = "Every document of the corpus is in the model." if held_out == 0 else "No document was dropped."
+        return Answer(question, "only test documents" if held_out else "nothing", " ".join([first, *texts]))
     return Answer(question, _plural(total, "document"), " ".join(texts))
 
 

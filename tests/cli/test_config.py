@@ -42,6 +42,9 @@ def test_spark_settings_come_from_their_own_table(tmp_path: Path) -> None:
     path = written(tmp_path, '[spark]\nmaster = "local[2]"\ndriver.memory = "3g"\n"spark.ui.enabled" = true\n')
     spark = request("fit", "--config", path, "--corpus", "c", "--model", "m").spark
     assert spark == {"spark.master": "local[2]", "spark.driver.memory": "3g", "spark.ui.enabled": "true"}
+    path = written(tmp_path, '[spark]\nspark.driver.memory = "3g"\nspark.sql.ansi.enabled = false\n')
+    spark = request("fit", "--config", path, "--corpus", "c", "--model", "m").spark
+    assert spark == {"spark.driver.memory": "3g", "spark.sql.ansi.enabled": "false"}
 
 
 @pytest.mark.parametrize(("text", "expected"), [
@@ -56,6 +59,8 @@ def test_spark_settings_come_from_their_own_table(tmp_path: Path) -> None:
     ('fit = 3\n', "'fit' must be a table"),
     ('[fit\n', "is not TOML"),
     ('[spark]\nexecutor.memory = [1]\n', "expected a text or a number"),
+    ('[spark]\nspark = "local"\n', "[spark] 'spark' is no name of a Spark setting"),
+    ('[spark]\n"driver memory" = "3g"\n', "[spark] 'spark.driver memory' is no name of a Spark setting"),
 ])
 def test_mistakes_are_refused_with_where_they_are(tmp_path: Path, text: str, expected: str) -> None:
     path = written(tmp_path, text)

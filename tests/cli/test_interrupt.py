@@ -55,10 +55,13 @@ def test_an_interrupt_lost_in_a_callback_comes_again() -> None:
         def __del__(self) -> None:
             signal.raise_signal(signal.SIGINT)
 
-    with Interrupts(), pytest.raises(KeyboardInterrupt):
+    def work() -> None:
         careless = Careless()
         del careless                        # the interpreter cannot raise what happens in here
         time.sleep(30)
+
+    with Interrupts(), pytest.raises(KeyboardInterrupt):
+        work()
 
 
 def test_handlers_are_given_back() -> None:

@@ -57,6 +57,8 @@ def test_spark_settings_may_be_repeated() -> None:
     ([*FIT, "--concentrations", "1,-2"], "every number must be positive"),
     ([*FIT, "--concentrations", "1,x"], "neither auto nor calibrated nor numbers"),
     ([*FIT, "--spark-conf", "spark.executor.memory"], "is not KEY=VALUE"),
+    ([*FIT, "--spark-conf", "executor.memory=4g"], "'executor.memory' is no setting of Spark; their names begin with"),
+    ([*FIT, "--spark-conf", "spark.=4g"], "'spark.' is no setting of Spark"),
     (["fit", "--model", "m"], "fit needs --corpus"),
     (["fit"], "fit needs --corpus and --model"),
     (["ingest", "--source", "maildir", "--input", "a", "--output", "b"], "is not one of enron, amazon"),

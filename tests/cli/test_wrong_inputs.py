@@ -1,6 +1,7 @@
 """Wrong inputs, one by one: one clear message, an exit code that is not 0, and nothing half-made left behind."""
 
 import io
+import json
 import os
 import subprocess
 import tarfile
@@ -11,7 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from spectral_spark.cli.checks import CORPUS_KIND, CORPUS_VERSION
 from spectral_spark.cli.run import main
+from spectral_spark.corpus import store
 from spectral_spark.engine import java
 
 MAIL = "From: a.b@enron.com\nTo: c@x.org\nSubject: gas {0}\n\nThe gas price of pipeline number {0} rose again today.\n"
@@ -134,6 +137,20 @@ def test_a_corpus_that_is_none(complaint: Complaint, tmp_path: Path, verb: str) 
     output = [] if verb == "fit" else ["--output", tmp_path / "out"]
     assert "there is nothing at" in complaint(verb, "--corpus", tmp_path / "none", *model, *output)
     assert "is not a complete corpus" in complaint(verb, "--corpus", tmp_path / "c", *model, *output)
+
+
+@pytest.mark.parametrize(("content", "expected"), [
+    ({"name": "mine"}, "does not describe a corpus"),
+    ({"kind": CORPUS_KIND, "version": CORPUS_VERSION + 98}, "has format 99; this package reads up to 1: upgrade"),
+    ({"kind": CORPUS_KIND, "version": CORPUS_VERSION}, "counts no 'documents'"),
+])
+def test_a_foreign_or_newer_corpus_fails_the_dry_run_too(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, content: dict[str, Any], expected: str
+) -> None:
+    (tmp_path / "corpus.json").write_text(json.dumps(content))
+    assert main(["fit", "--corpus", str(tmp_path), "--model", str(tmp_path / "out"), "--dry-run"]) == 2
+    assert expected in capsys.readouterr().err
+    assert (store.CORPUS_KIND, store.CORPUS_VERSION) == (CORPUS_KIND, CORPUS_VERSION)
 
 
 def test_a_model_that_is_none(complaint: Complaint, tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from spectral_spark.engine.java import use_java
+
 REPOSITORY = Path(__file__).parents[2]
 START_SECONDS = 180
 _ANYWHERE = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
@@ -69,13 +71,13 @@ class StandaloneCluster:
     def _daemon(
         self, name: str, role: str, *arguments: str, more: Mapping[str, str] | None = None
     ) -> "subprocess.Popen[bytes]":
+        command = [spark_script("spark-class"), f"org.apache.spark.deploy.{role}", *arguments]
         environment = os.environ | {
             "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m",
             "SPARK_LOCAL_DIRS": str(self.scratch / "local"), **(more or {}),
         }
         sink = (self.scratch / f"{name}.log").open("wb")
         self._sinks.append(sink)
-        command = [spark_script("spark-class"), f"org.apache.spark.deploy.{role}", *arguments]
         return subprocess.Popen(
             command, stdout=sink, stderr=subprocess.STDOUT, env=environment, stdin=subprocess.DEVNULL, cwd=self.scratch
         )
@@ -104,9 +106,10 @@ def _wait(process: "subprocess.Popen[bytes]", log: Path, pattern: str, times: in
 
 
 def spark_script(name: str) -> str:
-    """``spark-submit`` or ``spark-class`` of the installed pyspark."""
+    """``spark-submit`` or ``spark-class`` of the installed pyspark, with a Java that they find in ``JAVA_HOME``."""
     import pyspark
 
+    use_java()
     return str(Path(pyspark.__file__).parent / "bin" / name)
 
 

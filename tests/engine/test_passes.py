@@ -12,6 +12,7 @@ from spectral_spark.engine.documents import inspect_documents
 from spectral_spark.engine.pack_counts import PackSettings, pack_counts
 from spectral_spark.engine.packed import shard_count, task_count
 from spectral_spark.engine.passes import run_halves, run_pass
+from spectral_spark.errors import InputError
 
 D = 60
 ROWS = random_documents(2000, D)
@@ -77,6 +78,10 @@ def test_halves_and_rounds_partition_the_documents(spark: SparkSession, plain: d
     ]
     np.testing.assert_array_equal(rounds[0] + rounds[1], plain["words"])
     assert all(r.sum() > 0 for r in rounds)
+    far = {"name": "round", "round": 998, "rounds": 999}
+    assert run_pass(packed, CountingKernel(), {"probe": PROBE}, may_be_empty=True, **far) == {}
+    with pytest.raises(InputError, match="no documents"):
+        run_pass(packed, CountingKernel(), {"probe": PROBE}, **far)
     packed.release()
 
 

@@ -98,6 +98,8 @@ def test_dead_topics_are_dropped_and_reported(corpus: Drawn) -> None:
     assert after.topics(settings.smoothing).shape == (200, 8)
     assert after.hierarchy.proportions.shape == (5, 8)
     np.testing.assert_allclose(after.hierarchy.proportions.sum(axis=1), 1.0)
+    for name, array in after.arrays().items():
+        assert array.flags.c_contiguous, f"a resumed run would sum '{name}' in another order"
 
 
 def test_more_rounds_than_documents_is_no_trouble() -> None:
@@ -105,6 +107,7 @@ def test_more_rounds_than_documents_is_no_trouble() -> None:
     after = refined(tiny, RefineSettings(passes=1, rounds=8), 2)
     assert np.isfinite(after.statistics).all()
     assert after.passes == 1
+    assert refine_pass(start(tiny, noisy(tiny.topics)), lambda *_: {}).passes == 1       # no round had documents
 
 
 def test_state_survives_the_trip_through_arrays(corpus: Drawn) -> None:

@@ -18,6 +18,7 @@ from spectral_spark.report import build_report
 from spectral_spark.report.encoding import finite, quantised, script_json
 from spectral_spark.report.page import render
 from spectral_spark.report.payload import observed_shares
+from spectral_spark.report.wording import answers
 
 Save = Callable[..., str]
 HOSTILE = (
@@ -147,6 +148,21 @@ def test_the_corpus_gives_the_title_and_what_reading_dropped(saved: Save, tmp_pa
 
 def test_without_a_name_the_folder_is_the_title(saved: Save, tmp_path: Path) -> None:
     assert f"<title>{tmp_path.name} " in built(saved, tmp_path, summary={})       # the model lies in its folder "model"
+    assert f"<title>{tmp_path.name} " in built(saved, tmp_path, summary={"corpus": "corpus"})
+
+
+@pytest.mark.parametrize(("held_out", "dropped", "said"), [
+    (0, 0, "Every document of the corpus is in the model."),
+    (None, 0, "No document was dropped."),
+    (500, 0, "No document was dropped. 500 documents were held out for testing."),
+    (1, 3, "By the fit: too short 3. 1 document was held out for testing."),
+])
+def test_documents_for_testing_are_not_said_to_be_in_the_model(
+    files: Callable[..., Any], held_out: int | None, dropped: int, said: str
+) -> None:
+    corpus = {"name": "mail", "dropped": {}, "held_out": held_out}
+    summary = {"extra": {"corpus": corpus}, "dropped": {"too_short": dropped}}
+    assert answers(files(summary=summary), None)[-1].text == said
 
 
 def test_a_model_worse_than_the_unigram_is_not_praised(saved: Save, tmp_path: Path) -> None:
@@ -171,6 +187,11 @@ def test_an_existing_file_is_kept_unless_allowed(saved: Save, tmp_path: Path) ->
 
 @pytest.mark.parametrize(("text", "error", "message"), [
     (None, InputError, "there is no evaluation"), ("{", FormatError, "not JSON"), ("[1]", FormatError, "no 'loss'"),
+    ('{"loss": "low"}', FormatError, r"evaluation\.json' is no evaluation: 'loss' is 'low', not a number"),
+    ('{"loss": 800, "unigram_loss": 8}', FormatError, r"evaluation\.json.*800 nats"),
+    ('{"loss": 7, "nodes": 5}', FormatError, r"evaluation\.json.*'nodes' is 5, not a list"),
+    ('{"loss": 7, "nodes": [5]}', FormatError, r"evaluation\.json.*number 0 of 'nodes' is 5"),
+    ('{"loss": 7, "nodes": [{"path": [["a"]]}]}', FormatError, r"evaluation\.json.*not a list of names"),
 ])
 def test_a_wrong_evaluation_is_named(
     saved: Save, tmp_path: Path, text: str | None, error: type[Exception], message: str

@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING
 
 from spectral_spark.cli.checks import corpus_manifest, output_is_free
 from spectral_spark.cli.flags import Flag, whole_number, whole_number_or
+from spectral_spark.cli.memory import memory_line
 from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
+from spectral_spark.ml.settings import FitSettings
 
 if TYPE_CHECKING:
     from spectral_spark.cli.run import Run
@@ -15,10 +17,12 @@ if TYPE_CHECKING:
 def plan(settings: Namespace) -> list[str]:
     manifest = corpus_manifest(settings.corpus)
     output_is_free(settings.output, settings.overwrite)
+    columns = FitSettings(k=settings.k or "auto").basis_columns(manifest["terms"])
     return [
-        f"find a basis for '{settings.corpus}': {number(manifest['documents']['train'])} documents, "
-        f"{number(manifest['terms'])} words",
+        f"find a basis of {columns} columns for '{settings.corpus}': "
+        f"{number(manifest['documents']['train'])} documents, {number(manifest['terms'])} words",
         f"write it, with the vocabulary, to '{settings.output}'",
+        memory_line(manifest["terms"], columns, settings.k),
     ]
 
 

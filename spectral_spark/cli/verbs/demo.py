@@ -37,9 +37,10 @@ def plan(settings: Namespace) -> list[str]:
 def commands(output: str, settings: Namespace) -> list[list[str]]:
     """The demo as command lines."""
     corpus, model = f"{output}/corpus", f"{output}/model"
+    held_out = (settings.documents or DOCUMENTS) // 10
     steps = [
         ["ingest", "--source", "table", "--input", f"{output}/notes.jsonl", "--text-col", "text", "--path-cols",
-         "region,town", "--id-col", "id", "--holdout", "500", "--output", corpus],
+         "region,town", "--id-col", "id", "--holdout", str(held_out), "--output", corpus],
         ["fit", "--corpus", corpus, "--model", model, "--k", str(settings.k or "auto")],
         ["score", "--corpus", corpus, "--model", model, "--output", f"{output}/scores"],
         ["evaluate", "--corpus", corpus, "--model", model, "--output", f"{output}/evaluation.json"],
@@ -64,7 +65,11 @@ def run(run: "Run", settings: Namespace) -> None:
         run.terminal.say("", f"$ spectral-spark {shlex.join(words)}")
         run.step(words)
     found = read_model_files(f"{output}/model")
-    run.terminal.say("", *compare(truth, found), "", f"the demo took {duration(run.seconds)}; all of it is in {output}")
+    run.terminal.say(
+        "", *compare(truth, found), "",
+        f"the demo took {duration(run.seconds)}; all of it is in {output}",
+        f"now open its report in a browser: {output}/report.html",
+    )
 
 
 def compare(truth: "DemoCorpus", found: "TopicModelFiles") -> list[str]:

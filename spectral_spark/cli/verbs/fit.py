@@ -115,10 +115,19 @@ def run(run: "Run", settings: Namespace) -> None:
             documents = documents if words == corpus.vocabulary else translated(documents, corpus.vocabulary, words)
         kept = checkpoint_dir(settings, settings.model)
         hdp = estimator(words, checkpointDir=kept, **parameters(settings)).setBasis(basis).setProgress(run.passes)
-        model = hdp.fit(documents).setCorpus(settings.corpus.rstrip("/").rsplit("/", 1)[-1], corpus.manifest["dropped"])
+        model = hdp.fit(documents).setCorpus(
+            title_of(settings.corpus), corpus.manifest["dropped"], corpus.manifest["documents"].get("test", 0)
+        )
         save(model, settings.model, settings.overwrite)
         forget(settings, settings.model)
     run.terminal.say(*ending(model, settings.model, run.seconds))
+
+
+def title_of(corpus: str) -> str:
+    """What to call a corpus: its folder, or the one around it when the folder is just called "corpus"."""
+    place = corpus if "://" in corpus else os.path.abspath(corpus.removeprefix("file:"))
+    names = place.partition("://")[2] or place
+    return next((part for part in reversed(names.split("/")) if part not in ("", "corpus")), "corpus")
 
 
 def save(model: "SpectralHDPModel", path: str, overwrite: bool) -> None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from spectral_spark.cli.checks import corpus_manifest, input_is_there, model_summary, output_is_free
 from spectral_spark.cli.flags import Flag
+from spectral_spark.cli.memory import memory_line
 from spectral_spark.cli.resuming import CHECKPOINT_FLAGS, checkpoint_dir, forget
 from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
@@ -36,6 +37,7 @@ def plan(settings: Namespace) -> list[str]:
         f"start from '{settings.model}': {summary['k']} topics, {number(summary['documents'])} documents",
         *lines, "solve again, match the topics to the previous ones and measure drift",
         f"write the model to '{settings.output}'",
+        memory_line(summary["terms"], len(summary["spectrum"]), summary["k"]),
     ]
 
 
