@@ -25,7 +25,8 @@ def refine_pass(state: RefineState, run_round: RunRound, settings: RefineSetting
     settings : see ``RefineSettings``.
     """
     settings = settings or RefineSettings()
-    kernel = RefineKernel(settings.batch_size, settings.inner_iterations, settings.smoothing, backend_name(settings.backend))
+    backend = backend_name(settings.backend)        # decided here: all workers run the same loops
+    kernel = RefineKernel(settings.batch_size, settings.inner_iterations, settings.smoothing, backend)
     for number in range(settings.rounds):
         sums = run_round(kernel, shared_arrays(state, settings), number, settings.rounds)
         state = after_round(state, sums, settings)

@@ -86,7 +86,8 @@ class RefineState:
         statistics = np.ascontiguousarray(self.statistics[:, topics])
         return replace(
             self, statistics=statistics * (self.statistics.sum() / statistics.sum()),
-            hierarchy=Hierarchy(proportions, self.hierarchy.concentrations), node_tables=np.ascontiguousarray(self.node_tables[:, topics]),
+            hierarchy=Hierarchy(proportions, self.hierarchy.concentrations),
+            node_tables=np.ascontiguousarray(self.node_tables[:, topics]),
             topic_ids=self.topic_ids[topics],
         )
 
