@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from spectral_spark.engine.java import use_java
+from tests.cluster.standalone import QUICK_JVM
 
 pytest_plugins = ["tests.cluster.fixtures"]
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("SPARK_SUBMIT_OPTS", QUICK_JVM)
 
 
 def data_root() -> Path:

@@ -1,6 +1,5 @@
 """Ctrl-C and a scheduler's TERM: exit code 130, one line, nothing half-made."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -11,6 +10,7 @@ import pytest
 
 from spectral_spark.cli.interrupts import Interrupts
 from spectral_spark.corpus.demo import simulate_demo, write_demo
+from tests.cluster.standalone import fresh_environment
 
 ONCE, AGAIN_AND_AGAIN = 1, 20
 
@@ -20,7 +20,7 @@ ONCE, AGAIN_AND_AGAIN = 1, 20
 def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, kind: signal.Signals, times: int) -> None:
     notes, output = tmp_path / "notes.jsonl", tmp_path / "corpus"
     write_demo(simulate_demo(1000), notes)
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK_", "SPARK_"))}
+    environment = fresh_environment()
     process = subprocess.Popen(
         [sys.executable, "-m", "spectral_spark.cli", "ingest", "--source", "table", "--input", str(notes), "--text-col",
          "text", "--output", str(output), "--master", "local[1]", "--spark-conf", "spark.driver.memory=1g"],

@@ -15,6 +15,7 @@ from spectral_spark.engine.java import use_java
 
 REPOSITORY = Path(__file__).parents[2]
 START_SECONDS = 180
+QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"     # processes of seconds: what optimising would cost never pays
 _ANYWHERE = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
 SUBMIT_SECONDS = 600
 
@@ -73,7 +74,7 @@ class StandaloneCluster:
     ) -> "subprocess.Popen[bytes]":
         command = [spark_script("spark-class"), f"org.apache.spark.deploy.{role}", *arguments]
         environment = os.environ | {
-            "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": QUICK_JVM,
             "SPARK_LOCAL_DIRS": str(self.scratch / "local"), **(more or {}),
         }
         sink = (self.scratch / f"{name}.log").open("wb")
@@ -124,6 +125,12 @@ def package_archive(directory: Path) -> Path:
     return archive
 
 
+def fresh_environment() -> dict[str, str]:
+    """The environment without what this process's own Spark session has set, for a process that starts another."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYSPARK_", "SPARK_"))}
+    return kept | {"SPARK_SUBMIT_OPTS": QUICK_JVM}
+
+
 def submit(
     master: str,
     script: str | Path,
@@ -140,7 +147,7 @@ def submit(
     settings = {
         "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.ui.enabled": "false",
         "spark.driver.memory": "1g", "spark.executor.memory": "1g", "spark.sql.shuffle.partitions": "4",
-        "spark.pyspark.python": sys.executable,
+        "spark.pyspark.python": sys.executable, "spark.executor.extraJavaOptions": QUICK_JVM,
     } | dict(conf or {})
     command = [spark_script("spark-submit"), "--master", master]
     for key, value in settings.items():
@@ -150,8 +157,7 @@ def submit(
         command += ["--driver-java-options", f"-Dlog4j2.configurationFile=file:{log_config}"]
     if py_files is not None:
         command += ["--py-files", str(py_files)]
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYSPARK_", "SPARK_"))}
     return subprocess.run(
         [*command, str(script), *map(str, arguments)], capture_output=True, text=True, check=False, timeout=timeout,
-        cwd=cwd, env=environment | {"SPARK_LOCAL_IP": "127.0.0.1"}, stdin=subprocess.DEVNULL,
+        cwd=cwd, env=fresh_environment() | {"SPARK_LOCAL_IP": "127.0.0.1"}, stdin=subprocess.DEVNULL,
     )

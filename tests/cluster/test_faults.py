@@ -1,14 +1,13 @@
 """Processes die in the middle of a fit, on real clusters, or it runs through Spark Connect: the same bits come out."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.cluster.standalone import StandaloneCluster, submit
+from tests.cluster.standalone import StandaloneCluster, fresh_environment, submit
 
 pytestmark = pytest.mark.cluster
 SCRIPT = Path(__file__).parent / "fit_under_fire.py"
@@ -63,7 +62,7 @@ def test_driver_killed_in_every_pass_here_and_on_standalone(
 def test_spark_connect_gives_the_same_model(tmp_path: Path, clean: str) -> None:
     pytest.importorskip("grpc", reason="Spark Connect needs pyspark[connect]")
     answer = tmp_path / "connect.json"
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYSPARK_", "SPARK_"))}
+    environment = fresh_environment()
     done = subprocess.run(
         [sys.executable, str(SCRIPT), str(answer)], capture_output=True, text=True, check=False, timeout=600,
         env=environment | {"SPARK_REMOTE": "local[2]", "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"},

@@ -15,6 +15,7 @@ from spectral_spark.errors import SettingsError
 STARTED = """
 import json, os, sys
 from spectral_spark.engine.session import start_session
+from tests.cluster.standalone import fresh_environment
 spark = start_session("probe", master="local[2]", log=sys.argv[1],
                       settings={"spark.sql.shuffle.partitions": "3"},
                       fallbacks={"spark.sql.shuffle.partitions": "9", "spark.driver.memory": "600m",
@@ -36,7 +37,7 @@ spark.stop()
 def test_a_started_session(tmp_path: Path) -> None:
     (tmp_path / "spark-defaults.conf").write_text("# ours\nspark.from.defaults  yes\nspark.probe=defaults\n")
     log = tmp_path / "spark.log"
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK_", "SPARK_"))}
+    environment = fresh_environment()
     done = subprocess.run(
         [sys.executable, "-c", STARTED, str(log)], capture_output=True, text=True, check=False, timeout=300,
         env=environment | {"SPARK_CONF_DIR": str(tmp_path), "PATH": os.environ["PATH"]}, cwd=tmp_path,
