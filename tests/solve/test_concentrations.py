@@ -11,9 +11,10 @@ from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.moments.coefficients import hdp_coefficients
 from spectral_spark.moments.projected import ProjectedMoments
 from spectral_spark.solve import solve_topics, sweep_topics
-from spectral_spark.solve.concentrations import calibrated_concentration
+from spectral_spark.solve.concentrations import HIGHEST, LOWEST, calibrated_concentration
 from spectral_spark.solve.corrected import CorrectedMoments, corrected_moments
 from spectral_spark.solve.reconstruct import rescale_contrast
+from spectral_spark.solve.symmetric import symmetrised
 
 
 @pytest.mark.parametrize("g", [0.1, 1.0, 2.0, 10.0, 60.0])
@@ -46,6 +47,22 @@ def test_calibration_reports_its_bounds() -> None:
     high = calibrated_concentration(correct, 6, highest=0.5)
     assert (high.concentration, high.at_bound) == (0.5, True)
     assert high.mass > 1
+
+
+@pytest.mark.parametrize(("k", "g", "noise", "seed"), [(8, 40.0, 0.02, 2), (16, 10.0, 0.05, 3), (12, 40.0, 0.05, 7)])
+def test_calibration_survives_noise(k: int, g: float, noise: float, seed: int) -> None:
+    """Noisy tensors have several tops, and which one a solve ends on depends on where it started."""
+    truth, rng = exact_example(k, [[g]], [1.0], seed), np.random.default_rng(seed)
+    third, pair = symmetrised(rng.standard_normal((k + 4,) * 3)), rng.standard_normal((k + 4, k + 4))
+    noisy = replace(
+        truth.moments,
+        third=truth.moments.third + noise * np.linalg.norm(truth.moments.third) / np.linalg.norm(third) * third,
+        second=truth.moments.second
+        + noise / 3 * np.linalg.norm(truth.moments.second) / np.linalg.norm(pair + pair.T) * (pair + pair.T),
+    )
+    found = solve_topics(noisy, None, truth.lift, truth.mean_words, k, "calibrated")
+    assert found.concentrations is not None
+    assert LOWEST < found.concentrations[0] < HIGHEST
 
 
 def test_sweep_returns_one_solution_per_candidate() -> None:
