@@ -89,7 +89,8 @@ def test_pure_noise_has_no_features() -> None:
 
 @pytest.mark.parametrize("settings", [
     {"kind": "gaussian"}, {"k": 0}, {"k": 41}, {"k": "many"}, {"k": 2.5}, {"missing": "drop"}, {"solver": "power"},
-    {"offset": "yes"}, {"probabilities": "guess"}, {"polish": -1}, {"power_passes": 0}, {"noise_variance": -1.0},
+    {"offset": "yes"}, {"probabilities": "guess"}, {"polish": -1}, {"power_passes": 1}, {"seed": -1},
+    {"noise_variance": -1.0},
 ])
 def test_settings_are_checked_at_once(settings: dict[str, object]) -> None:
     with pytest.raises(SettingsError):

@@ -154,7 +154,8 @@ def test_checkpoints_resume_a_killed_fit(arrays: Any, tmp_path: Path, monkeypatc
 
 
 @pytest.mark.parametrize("wrong", [
-    {"kind": "binar"}, {"k": 0}, {"solver": "polar"}, {"missing": "drop"}, {"offset": 1}, {"polish": -1},
+    {"kind": "binar"}, {"k": 0}, {"k": float("nan")}, {"k": float("inf")}, {"seed": -1}, {"powerPasses": 1},
+    {"solver": "polar"}, {"missing": "drop"}, {"offset": 1}, {"polish": -1},
     {"nonsense": 3},
 ])
 def test_wrong_parameters_are_refused_at_once(wrong: dict[str, Any]) -> None:
@@ -173,3 +174,23 @@ def test_columns_in_the_way_and_rows_of_another_width(spark: Any, arrays: Any, m
     short = spark.createDataFrame([([1.0, 2.0],)], "x array<double>")
     with pytest.raises(Exception, match="a row has 2 values; the model has 9 columns"):
         model.transform(short).collect()
+    with pytest.raises(InputError, match="a row has 2 values; the model has 9 columns"):
+        model.logLikelihood(short)
+
+
+@pytest.mark.parametrize("other", [
+    Vectors.sparse(12, [11], [1.0]), Vectors.sparse(5, [1], [1.0]), Vectors.dense([1.0]),
+])
+def test_vectors_of_another_size_are_refused(spark: Any, model: SpectralIBPModel, other: Any) -> None:
+    mixed = spark.createDataFrame([(Vectors.sparse(9, [0], [1.0]),), (other,)], ["x"]).coalesce(1)
+    with pytest.raises(Exception, match=f"a row has {other.size} values; the model has 9 columns"):
+        model.transform(mixed).collect()
+
+
+def test_infinite_values_are_refused_even_where_missing_ones_are_not(spark: Any, model: SpectralIBPModel) -> None:
+    frame = spark.createDataFrame([([1.0] * 8 + [float("inf")],)], "x array<double>")
+    lenient = model.copy({model.missing: "mean"})
+    with pytest.raises(Exception, match="a value is infinite, in column 8"):
+        lenient.transform(frame).collect()
+    with pytest.raises(Exception, match="a value is infinite, in column 8"):
+        lenient.logLikelihood(frame)
