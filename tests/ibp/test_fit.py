@@ -6,7 +6,9 @@ import pytest
 from spectral_spark.ibp import IbpSettings, fit_features, local_runner
 from spectral_spark.ibp.codes import BinaryDecoder
 from spectral_spark.ibp.fit import IbpFit
+from spectral_spark.ibp.likelihood import RowReader
 from spectral_spark.ibp.mean import MeanKernel, column_means
+from spectral_spark.ibp.polish import canonical_signs
 from spectral_spark.ibp.solution import FeatureModel
 from spectral_spark.ibp.spectrum import collect_spectrum, most_features
 from spectral_spark.storage import new_directory, open_directory
@@ -62,6 +64,32 @@ def test_centred_data_get_an_offset() -> None:
     order = matched(moved.model.dictionary, truth)
     assert np.abs(moved.model.dictionary[:, order] - truth).max() < 0.1
     np.testing.assert_allclose(moved.model.offset, -values.mean(axis=0), atol=0.1)
+
+
+@pytest.mark.parametrize("kind", ["binary", "isfa", "iica"])
+def test_a_polished_model_is_in_canonical_form(kind: str) -> None:
+    """Turned columns describe the same rows, and come back with the entry of largest magnitude positive."""
+    rng = np.random.default_rng(3)
+    model = FeatureModel(kind, rng.standard_normal((6, 4)), np.array([0.2, 0.4, 0.6, 0.9]), rng.standard_normal(6), 0.3)
+    turned = canonical_signs(model, free_offset=True)
+    assert turned.dictionary.max(axis=0).tolist() == np.abs(model.dictionary).max(axis=0).tolist()
+    assert not np.array_equal(turned.dictionary, model.dictionary)
+    values = rng.standard_normal((50, 6))
+    before, after = (RowReader(one).read(values) for one in (model, turned))
+    np.testing.assert_allclose(after.log_likelihood, before.log_likelihood, atol=1e-9)
+    np.testing.assert_allclose(turned.reconstruct(after.codes), model.reconstruct(before.codes), atol=1e-6)
+    if kind == "binary":
+        assert canonical_signs(model, free_offset=False) is model
+
+
+def test_polish_keeps_the_canonical_sign() -> None:
+    """Columns whose two largest entries are nearly as large, with opposite signs: the polish decides which is."""
+    truth = np.zeros((6, 3))
+    truth[[0, 1], 0], truth[[2, 3], 1], truth[[4, 5], 2] = (1.0, -1.0), (-1.0, 1.0), (1.0, -1.0)
+    for seed in range(6):
+        values, _ = sample("isfa", truth, np.full(3, 0.3), 0.1, 400, seed)
+        found = fit(values, kind="isfa", k=3, polish=2).model.dictionary
+        assert (found[np.argmax(np.abs(found), axis=0), np.arange(3)] > 0).all()
 
 
 @pytest.mark.parametrize(("kind", "limit"), [("isfa", 0.1), ("iica", 0.15)])
