@@ -105,6 +105,25 @@ def test_sparse_factors_are_recovered(kind: str, limit: float) -> None:
     np.testing.assert_allclose(found.offset, 3.0, atol=0.05)
 
 
+def test_always_on_gaussian_factors_are_noticed_in_samples() -> None:
+    for seed in range(8):
+        truth = np.random.default_rng(100 + seed).standard_normal((8, 4))
+        values, _ = sample("isfa", truth, np.array([1.0, 1.0, 0.3, 0.5]), 0.1, 2000, seed)
+        found = fit(values, kind="isfa", k=4)
+        assert found.recovery.unidentified == 2
+        always = found.model.dictionary[:, found.model.probabilities == 1.0]
+        wanted = truth[:, :2] @ truth[:, :2].T
+        assert np.linalg.norm(always @ always.T - wanted) < 0.15 * np.linalg.norm(wanted)
+
+
+def test_frequent_factors_are_not_taken_for_always_on() -> None:
+    truth = np.random.default_rng(100).standard_normal((8, 3))
+    values, _ = sample("isfa", truth, np.array([0.9, 0.95, 0.3]), 0.1, 20000, 0)
+    found = fit(values, kind="isfa", k=3)
+    assert found.recovery.unidentified == 0
+    np.testing.assert_allclose(np.sort(found.model.probabilities), [0.3, 0.9, 0.95], atol=0.04)
+
+
 @pytest.mark.parametrize("kind", ["isfa", "iica"])
 def test_polish_raises_the_likelihood_of_sparse_factors(kind: str) -> None:
     from spectral_spark.ibp.sparse_posterior import sparse_posterior
