@@ -114,7 +114,7 @@ def fit_features(run: Runner, width: int, settings: IbpSettings) -> IbpFit:
         check_request(int(settings.k), width, means.rows)
     wanted = (MAX_FEATURES if settings.k == "auto" else int(settings.k)) + _OVERSAMPLING
     spectrum = collect_spectrum(run, means, wanted, seed=settings.seed, power_passes=settings.power_passes)
-    rank = choose_rank(spectrum, settings.k)
+    rank = choose_rank(spectrum, settings.k, settings.noise_variance)
     whitening = whiten(spectrum, rank.k, settings.noise_variance)
     shared = {"mean": means.mean, "whitening": whitening.matrix}
     sums = run(CumulantKernel(), shared, "cumulants")

@@ -31,7 +31,7 @@ def image_error(rows: int, pi: float, polish: int, solver: str = "joint") -> flo
     return float(np.mean(errors))
 
 
-@pytest.mark.parametrize(("rows", "limit", "polished"), [(100, 0.125, 0.105), (500, 0.054, 0.044)])
+@pytest.mark.parametrize(("rows", "limit", "polished"), [(100, 0.121, 0.105), (500, 0.053, 0.044)])
 def test_images_are_recovered_as_well_as_published(rows: int, limit: float, polished: float) -> None:
     assert image_error(rows, 0.5, polish=0) < limit
     assert image_error(rows, 0.5, polish=2) < polished      # σ/√(n/4) ≈ .1 and .045 is what known codes would give

@@ -90,7 +90,7 @@ def test_sweep_leaves_out_what_cannot_be_solved(caplog: pytest.LogCaptureFixture
         sweep_topics(truth.moments, None, truth.lift, truth.mean_words, 6, [])
 
 
-@pytest.mark.parametrize("bad", [0.0, -1.0, [1.0, 0.0], [np.nan], [np.inf], []])
+@pytest.mark.parametrize("bad", [0.0, -1.0, [1.0, 0.0], [np.nan], [np.inf], [], ["a"], [None]])
 def test_bad_concentrations_are_refused(bad: object) -> None:
     truth = exact_example(3, [[2.0]], [1.0], seed=1)
     with pytest.raises(SettingsError, match="oncentration"):
