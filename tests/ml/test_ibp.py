@@ -22,6 +22,8 @@ def rows_of(kind: str, n: int = 1500, d: int = 9, seed: int = 0) -> np.ndarray:
     codes = (rng.random((n, 3)) < [0.3, 0.4, 0.5]).astype(float)
     if kind == "isfa":
         codes *= rng.standard_normal(codes.shape)
+    if kind == "iica":
+        codes *= rng.laplace(size=codes.shape)
     return codes @ (2 * np.random.default_rng(99).standard_normal((3, d))) + 0.3 * rng.standard_normal((n, d))
 
 
@@ -93,10 +95,11 @@ def test_summary_tells_what_happened(model: SpectralIBPModel) -> None:
         model.summary.k = 4  # type: ignore[misc]
 
 
-def test_sparse_factors_in_a_saved_pipeline(spark: Any, tmp_path: Path) -> None:
-    values = rows_of("isfa")
+@pytest.mark.parametrize("kind", ["isfa", "iica"])
+def test_sparse_factors_in_a_saved_pipeline(spark: Any, tmp_path: Path, kind: str) -> None:
+    values = rows_of(kind, 600)
     frame = spark.createDataFrame([(i, Vectors.dense(row)) for i, row in enumerate(values)], ["id", "features"])
-    estimator = SpectralIBP(kind="isfa", k=3, idCol="id", codesCol="s")
+    estimator = SpectralIBP(kind=kind, k=3, idCol="id", codesCol="s")
     estimator.save(str(tmp_path / "estimator"))
     assert SpectralIBP.load(str(tmp_path / "estimator")).fitSettings() == estimator.fitSettings()
     fitted = Pipeline(stages=[estimator]).fit(frame)
@@ -105,6 +108,10 @@ def test_sparse_factors_in_a_saved_pipeline(spark: Any, tmp_path: Path) -> None:
     expected = RowReader(fitted.stages[0].features).read(values)
     np.testing.assert_allclose([row["s"].toArray() for row in found], expected.codes, atol=1e-6)
     np.testing.assert_allclose([row["activity"].toArray() for row in found], expected.activity, atol=1e-6)
+    model = fitted.stages[0]
+    rebuilt = [row["reconstruction"].toArray() for row in model.reconstruct(frame).orderBy("id").collect()]
+    np.testing.assert_allclose(rebuilt, model.features.reconstruct(expected.codes), atol=1e-6)
+    assert model.logLikelihood(frame) == pytest.approx(expected.log_likelihood.sum(), rel=1e-6)
 
 
 def test_wide_sparse_vectors_are_sketched(spark: Any) -> None:
