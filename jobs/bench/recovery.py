@@ -71,6 +71,19 @@ RANK_SETTINGS = tuple(
     for k in (10, 20, 35, 50) for g in (1.0, 5.0) for sharpness in (0.05, 0.1, 0.2)
 )
 
+# Errors of the NumPy reference (formulas §9 and §6) on corpora of its own. Only k, g and the groups are on record, not
+# its words, lengths and draws, and for groups not even g: a size to compare with, no ratio to take.
+REFERENCE_SOLVERS = {
+    "k=50": {"polar": 0.0666, "power": 0.0679, "als": 0.0679, "sketch": 0.0666},
+    "k=50, g=10": {"polar": 0.1481, "power": 0.1588, "als": 0.1579},
+    "k=100": {"polar": 0.0726, "power": 0.0757, "als": 0.0756},
+    "k=100, g=5": {"polar": 0.1086, "power": 0.1154, "als": 0.1151},
+}
+REFERENCE_GROUPS = {
+    "4 groups, g=10,1": ".143 → .089", "4 groups, g=2,1": ".361 → .160", "20 groups, g=5,1": ".080 → .038",
+    "500 groups, g=5,1": ".041 → .036",
+}
+
 
 def draw(setting: Setting, seed: int) -> SimulatedCorpus:
     """The corpus of a setting."""
@@ -160,12 +173,19 @@ def measure(part: str, seeds: range) -> list[dict[str, Any]]:
 def table(part: str, rows: list[dict[str, Any]]) -> str:
     """The rows of one part for people, averaged over seeds."""
     if part == "solvers":
-        columns = {"corpus": "corpus", "solver": "solver", "error": "error", "seconds": "CPU seconds"}
-        return markdown_table(_means(rows, ("corpus", "solver")), columns)
+        columns = {"corpus": "corpus", "solver": "solver", "error": "error", "reference": "reference, own corpora",
+                   "seconds": "CPU seconds"}
+        means = _means(rows, ("corpus", "solver"))
+        return markdown_table(
+            [{**row, "reference": REFERENCE_SOLVERS.get(row["corpus"], {}).get(row["solver"])} for row in means],
+            columns,
+        )
     if part == "groups":
         columns = {"corpus": "corpus", "root": "root moments", "plug-in": "per group", "distinct": "distinct documents",
+                   "reference": "reference, own corpora: root → per group",
                    "node_proportions": "error of node proportions"}
-        return markdown_table(_means(rows, ("corpus",)), columns)
+        means = _means(rows, ("corpus",))
+        return markdown_table([{**row, "reference": REFERENCE_GROUPS.get(row["corpus"])} for row in means], columns)
     exact = {rule: f"{sum(row[rule] == row['true'] for row in rows)} of {len(rows)} exact" for rule in RULES}
     return markdown_table([*rows, {"corpus": "all", "true": None, **exact}], ["corpus", "true", *RULES])
 

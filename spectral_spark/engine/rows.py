@@ -95,16 +95,25 @@ def dense_matrix(indices: pa.Array, values: pa.Array, width: int, dtype: type) -
         flat = pc.fill_null(flat, float("nan"))
     numbers = flat.to_numpy(zero_copy_only=False).astype(dtype, copy=False)
     if indices.null_count == len(indices):
-        if (lengths != width).any():
-            raise InputError(f"a row has {int(lengths[lengths != width][0])} values; the model has {width} columns")
+        refuse_other_width(lengths, width)
         return numbers.reshape(len(values), width)
     dense_rows = indices.is_null().to_numpy(zero_copy_only=False)
     matrix: np.ndarray = np.zeros((len(values), width), dtype)
     owner = np.repeat(np.arange(len(values)), lengths)
     of_dense = dense_rows[owner]
+    refuse_other_width(lengths[dense_rows], width)
     matrix[dense_rows] = numbers[of_dense].reshape(-1, width)
     matrix[owner[~of_dense], indices.flatten().to_numpy()] = numbers[~of_dense]
     return matrix
+
+
+def refuse_other_width(sizes: np.ndarray, width: int) -> None:
+    """Raise when the vectors are not as long as the model is wide."""
+    wrong = sizes[sizes != width]
+    if len(wrong):
+        raise InputError(
+            f"a row has {int(wrong[0])} values; the model has {width} columns: give it rows like those it was fitted to"
+        )
 
 
 def _type_of(frame: DataFrame, features: str) -> DataType:

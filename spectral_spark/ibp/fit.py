@@ -41,7 +41,8 @@ class IbpSettings:
     offset : "auto", "none" or "free", see :func:`recover.recover_features`.
     probabilities : "eigenvalues" or "mean", likewise.
     polish : rounds of least squares given the most likely codes, each one more pass; 0 for none.
-    power_passes : passes of subspace iteration when the covariance is sketched.
+    power_passes : passes of subspace iteration when the covariance is sketched, at least 2: after the first there is
+        but a random range.
     noise_variance : σ² if it is known; estimated from the trailing spectrum when None.
     seed : of the sketch and of the solvers' starts.
     """
@@ -69,8 +70,11 @@ class IbpSettings:
                 raise SettingsError(f"{name} = '{value}' is unknown; choose one of {', '.join(allowed)}")
         if self.k != "auto" and not (isinstance(self.k, int) and 1 <= self.k <= MAX_FEATURES):
             raise SettingsError(f"k = {self.k!r}: give 'auto' or a whole number from 1 to {MAX_FEATURES}")
-        if self.polish < 0 or self.power_passes < 1:
-            raise SettingsError("polish must be at least 0 and power_passes at least 1")
+        for name, number, least in (("polish", self.polish, 0), ("power_passes", self.power_passes, 2)):
+            if number < least:
+                raise SettingsError(f"{name} = {number}: the least is {least}")
+        if self.seed < 0:
+            raise SettingsError(f"seed = {self.seed}: give a whole number that is not negative")
         if self.noise_variance is not None and not self.noise_variance >= 0:
             raise SettingsError(f"noise_variance = {self.noise_variance}: give a number that is not negative")
 
@@ -110,7 +114,7 @@ def fit_features(run: Runner, width: int, settings: IbpSettings) -> IbpFit:
         check_request(int(settings.k), width, means.rows)
     wanted = (MAX_FEATURES if settings.k == "auto" else int(settings.k)) + _OVERSAMPLING
     spectrum = collect_spectrum(run, means, wanted, seed=settings.seed, power_passes=settings.power_passes)
-    rank = choose_rank(spectrum, settings.k)
+    rank = choose_rank(spectrum, settings.k, settings.noise_variance)
     whitening = whiten(spectrum, rank.k, settings.noise_variance)
     shared = {"mean": means.mean, "whitening": whitening.matrix}
     sums = run(CumulantKernel(), shared, "cumulants")

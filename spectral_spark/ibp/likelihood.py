@@ -62,8 +62,7 @@ class _LikelihoodAccumulator:
         self._rows, self._total = 0, 0.0
 
     def add(self, batch: DenseBatch) -> None:
-        if self._missing == "refuse":
-            refuse_missing(batch.values)
+        refuse_unreadable(batch.values, self._missing)
         self._rows += batch.n_rows
         self._total += float(self._reader.read(batch.values).log_likelihood.sum())
 
@@ -71,11 +70,15 @@ class _LikelihoodAccumulator:
         return {"rows": np.array([float(self._rows)]), "log_likelihood": np.array([self._total])}
 
 
-def refuse_missing(values: np.ndarray) -> None:
-    """Raise when a value of rows of shape (n, d) is missing or infinite."""
-    if not np.isfinite(values).all():
-        columns = np.flatnonzero(~np.isfinite(values).all(axis=0))
+def refuse_unreadable(values: np.ndarray, missing: str) -> None:
+    """Raise when a value of rows of shape (n, d) is infinite, or missing where ``missing`` is "refuse"."""
+    if np.isfinite(values).all():
+        return
+    infinite = np.isinf(values).any(axis=0)
+    if infinite.any():
+        raise InputError(f"a value is infinite, in column {np.flatnonzero(infinite)[0]}; replace it first")
+    if missing == "refuse":
         raise InputError(
-            f"a value is missing (null or NaN) or infinite, in column {columns[0]}; fill it, or set missing='mean' to "
-            "put the expected value in its place"
+            f"a value is missing (null or NaN), in column {np.flatnonzero(np.isnan(values).any(axis=0))[0]}; fill it, "
+            "or set missing='mean' to put the expected value in its place"
         )

@@ -94,7 +94,10 @@ def column_means(arrays: Mapping[str, np.ndarray], missing: str) -> ColumnMeans:
 
 
 def refuse_constant(variance: np.ndarray, mean: np.ndarray) -> None:
-    """Raise when a column does not vary beyond the rounding of its own mean."""
+    """Raise when a column does not vary beyond the rounding of its own mean, or beyond what can be squared."""
+    beyond = ~np.isfinite(variance)
+    if beyond.any():
+        raise InputError(f"values too large to be squared in {_columns(beyond)}; divide all columns by a common number")
     constant = variance <= (1e-10 * np.abs(mean)) ** 2
     if constant.any():
         raise InputError(

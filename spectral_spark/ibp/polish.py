@@ -1,14 +1,14 @@
 """Least squares given the codes: one more pass that makes a spectral dictionary as good as a sampler's."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from spectral_spark.ibp.batch import DenseBatch, Runner
 from spectral_spark.ibp.codes import BinaryDecoder
 from spectral_spark.ibp.mean import ColumnMeans
-from spectral_spark.ibp.solution import FeatureModel
+from spectral_spark.ibp.solution import FeatureModel, largest_entry_positive
 from spectral_spark.ibp.sparse_posterior import sparse_posterior
 
 
@@ -85,7 +85,25 @@ def polish_features(
         shared = shared_of(model) | {"mean": means.mean}
         sums = run(PolishKernel(model.kind), shared, f"polish {round_number + 1}")
         model = _refit(sums, model, means, free_offset)
-    return model.ordered() if rounds else model
+    return canonical_signs(model, free_offset).ordered() if rounds else model
+
+
+def canonical_signs(model: FeatureModel, free_offset: bool) -> FeatureModel:
+    """The entry of largest magnitude of every column made positive, where the data leave its sign open.
+
+    Sparse factors are symmetric; a binary z with a free offset becomes 1 − z and leaves its column to the offset.
+    """
+    if model.law.is_binary and not free_offset:
+        return model
+    signs = largest_entry_positive(model.dictionary)
+    turned = replace(model, dictionary=model.dictionary * signs)
+    if not model.law.is_binary:
+        return turned
+    flipped = signs < 0
+    return replace(
+        turned, probabilities=np.where(flipped, 1 - model.probabilities, model.probabilities),
+        offset=model.offset + model.dictionary[:, flipped].sum(axis=1),
+    )
 
 
 def _refit(sums: Mapping[str, np.ndarray], model: FeatureModel, means: ColumnMeans, free_offset: bool) -> FeatureModel:

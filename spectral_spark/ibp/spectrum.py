@@ -86,26 +86,29 @@ def _ritz(probe: np.ndarray, product: np.ndarray, trace: float, rows: int) -> Sp
     return Spectrum(values[::-1], probe @ rotation[:, ::-1], trace, rows)
 
 
-def choose_rank(spectrum: Spectrum, k: int | str) -> RankChoice:
+def choose_rank(spectrum: Spectrum, k: int | str, noise_variance: float | None = None) -> RankChoice:
     """k as given, or the number of eigenvalues above the upper edge of what noise alone would show.
 
-    The edge is that of Marchenko and Pastur for the remaining d − k directions, with a margin of 5%.
+    The edge is that of Marchenko and Pastur for the remaining d − k directions, with a margin of 5%, for noise of
+    the given variance or, when None, of the mean of those directions.
     """
     if k != "auto":
         _check_rank(spectrum, int(k))
-        return RankChoice(int(k), _edge(spectrum, int(k)), "given")
+        return RankChoice(int(k), _edge(spectrum, int(k), noise_variance), "given")
     limit = min(most_features(spectrum.width, spectrum.rows), len(spectrum.values), spectrum.width - 1)
     found = 0
-    while found < limit and spectrum.values[found] > _edge(spectrum, found):
+    while found < limit and spectrum.values[found] > _edge(spectrum, found, noise_variance):
         found += 1
     if found == 0:
         raise InputError(
             f"no direction stands out of the noise (largest eigenvalue {spectrum.values[0]:.3g}, noise edge "
-            f"{_edge(spectrum, 0):.3g}); give k, or more rows"
+            f"{_edge(spectrum, 0, noise_variance):.3g}); give k, more "
+            "rows, or a smaller noise variance if you gave one"
         )
-    reached = found == limit and found < len(spectrum.values) and spectrum.values[found] > _edge(spectrum, found)
+    edge = _edge(spectrum, found, noise_variance)
+    reached = found == limit and found < len(spectrum.values) and spectrum.values[found] > edge
     rule = "noise edge" + (f", stopped at the most that {spectrum.rows:.0f} rows allow" if reached else "")
-    return RankChoice(found, _edge(spectrum, found), rule)
+    return RankChoice(found, edge, rule)
 
 
 def most_features(width: int, rows: float) -> int:
@@ -134,7 +137,8 @@ def _check_rank(spectrum: Spectrum, k: int) -> None:
         raise InputError(f"k = {k} features, but the rows vary in {rank} directions only; give k ≤ {rank}")
 
 
-def _edge(spectrum: Spectrum, k: int) -> float:
+def _edge(spectrum: Spectrum, k: int, noise_variance: float | None) -> float:
+    noise = spectrum.noise_variance(k) if noise_variance is None else noise_variance
     rounding = 1e-13 * spectrum.width * float(spectrum.values[0])
     spread = (1 + np.sqrt((spectrum.width - k) / spectrum.rows)) ** 2
-    return max(_EDGE_MARGIN * spectrum.noise_variance(k) * float(spread), rounding)
+    return max(_EDGE_MARGIN * noise * float(spread), rounding)

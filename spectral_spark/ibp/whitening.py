@@ -31,8 +31,9 @@ def whiten(spectrum: Spectrum, k: int, noise_variance: float | None = None) -> W
     floor = 1e-14 * spectrum.values[0]
     if (signal <= floor).any():
         above = int((signal > floor).sum())
+        remedy = f"give k ≤ {above}" if above else "there is nothing to find above such noise: give a smaller σ²"
         raise InputError(
-            f"only {above} of k = {k} directions have more variance than the noise (σ² = {noise:.4g}); give k ≤ {above}"
+            f"only {above} of k = {k} directions have more variance than the noise (σ² = {noise:.4g}); {remedy}"
         )
     scale = np.sqrt(signal)
     vectors = spectrum.vectors[:, :k]

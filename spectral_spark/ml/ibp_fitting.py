@@ -16,7 +16,7 @@ from spectral_spark.engine.pack_dense import pack_rows
 from spectral_spark.engine.packed import PackedCorpus
 from spectral_spark.engine.passes import run_pass
 from spectral_spark.engine.progress import Progress
-from spectral_spark.engine.rows import inspect_rows
+from spectral_spark.engine.rows import inspect_rows, refuse_other_width
 from spectral_spark.errors import CapacityError
 from spectral_spark.ibp.batch import Runner
 from spectral_spark.ibp.fit import IbpFit, IbpSettings, fit_features, largest_state, planned_passes
@@ -84,6 +84,7 @@ def spark_runner(packed: PackedCorpus, run: Run) -> Runner:
 def log_likelihood(frame: DataFrame, features: str, model: FeatureModel, missing: str, id_column: str | None) -> float:
     """Σ log p(x) over the rows of a DataFrame, summed in the engine's fixed order."""
     source = inspect_rows(frame, features, id_column, missing_allowed=missing == "mean")
+    refuse_other_width(np.array([source.width]), model.width)
     packed = pack_rows(source)
     try:
         kernel = LikelihoodKernel(model.kind, missing)

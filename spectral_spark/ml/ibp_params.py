@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pyspark.ml.param import Params, TypeConverters
+from pyspark.ml.param import Params
 
 from spectral_spark.errors import SettingsError
 from spectral_spark.ibp.fit import SOLVERS, IbpSettings
@@ -68,7 +68,7 @@ class SpectralIBPParams(RowParams):
     polish = _param("polish", "rounds of least squares given the codes, one more pass each", _whole("polish", 0))
     powerPasses = _param(
         "powerPasses", "passes of subspace iteration when there are too many columns for a whole covariance",
-        _whole("powerPasses", 1),
+        _whole("powerPasses", 2),
     )
     noiseVariance = _param(
         "noiseVariance", "σ² if it is known; otherwise the mean of the trailing spectrum",
@@ -77,7 +77,7 @@ class SpectralIBPParams(RowParams):
     checkpointDir = _param(
         "checkpointDir", "where finished passes are kept until the fit is done, so that a killed fit resumes"
     )
-    seed = _param("seed", "of everything random", TypeConverters.toInt)
+    seed = _param("seed", "of everything random", _whole("seed", 0))
 
     def _set_defaults(self) -> None:
         self._set_column_defaults()

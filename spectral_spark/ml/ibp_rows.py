@@ -10,9 +10,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DoubleType
 from threadpoolctl import threadpool_limits
 
-from spectral_spark.engine.rows import dense_matrix, vector_columns
+from spectral_spark.engine.rows import dense_matrix, refuse_other_width, vector_columns
 from spectral_spark.errors import InputError
-from spectral_spark.ibp.likelihood import RowReader, refuse_missing
+from spectral_spark.ibp.likelihood import RowReader, refuse_unreadable
 from spectral_spark.ibp.solution import FeatureModel
 
 OUTPUTS = ("codes", "both", "reconstruction")
@@ -20,17 +20,17 @@ OUTPUTS = ("codes", "both", "reconstruction")
 
 
 class RowFunction:
-    """Runs on an executor: indices and values of vectors → one of ``OUTPUTS``, null where there is no vector."""
+    """Runs on an executor: size, indices and values of vectors → one of ``OUTPUTS``, null where there is no vector."""
 
     def __init__(self, model: FeatureModel, output: str, missing: str) -> None:
         self._model, self._output, self._missing = model, output, missing
 
-    def __call__(self, indices: pa.Array, values: pa.Array) -> pa.Array:
+    def __call__(self, sizes: pa.Array, indices: pa.Array, values: pa.Array) -> pa.Array:
         there = values.is_valid().to_numpy(zero_copy_only=False)
         rows = np.flatnonzero(there)
+        refuse_other_width(sizes.take(rows).to_numpy(zero_copy_only=False), self._model.width)
         matrix = dense_matrix(indices.take(rows), values.take(rows), self._model.width, np.float64)
-        if self._missing == "refuse":
-            refuse_missing(matrix)
+        refuse_unreadable(matrix, self._missing)
         with threadpool_limits(1):
             found = self._read(matrix)
         whole = np.zeros((len(there), found.shape[1]))
@@ -51,12 +51,12 @@ def row_column(frame: DataFrame, features: str, model: FeatureModel, output: str
         raise InputError(f"'{output}' is not one of {', '.join(OUTPUTS)}")
     handle = _hold(frame, RowFunction(model, output, missing))
 
-    def run(indices: pa.Array, values: pa.Array) -> pa.Array:
-        return handle()(indices, values)
+    def run(sizes: pa.Array, indices: pa.Array, values: pa.Array) -> pa.Array:
+        return handle()(sizes, indices, values)
 
     function = F.arrow_udf(run, ArrayType(DoubleType()))  # type: ignore[call-overload]
-    _, indices, values = vector_columns(frame, features)
-    return function(indices, values.cast("array<double>"))
+    size, indices, values = vector_columns(frame, features)
+    return function(size, indices, values.cast("array<double>"))
 
 
 def _hold(frame: DataFrame, function: RowFunction) -> Callable[[], RowFunction]:

@@ -1,8 +1,10 @@
 """Parameters of SpectralHDP: declared, documented and checked once."""
 
 from collections.abc import Callable
+from math import isfinite
 from typing import Any
 
+import numpy as np
 from pyspark.ml.param import Param, Params, TypeConverters
 
 from spectral_spark.errors import SettingsError
@@ -33,7 +35,8 @@ def _whole(name: str, least: int, auto: bool = False) -> Callable[[Any], int | s
     def convert(value: Any) -> int | str:
         if auto and value == AUTO:
             return AUTO
-        if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
+        number = isinstance(value, int | float | np.integer) and not isinstance(value, bool)
+        if not number or not isfinite(value) or value != int(value):
             wanted = f"a whole number of at least {least}" + (' or "auto"' if auto else "")
             raise SettingsError(f"{name} is {value!r}; give {wanted}")
         if value < least:
@@ -134,7 +137,7 @@ class SpectralHDPParams(Params):
     checkpointDir = _param(
         "checkpointDir", "where finished passes are kept until the fit is done, so that a killed fit resumes"
     )
-    seed = _param("seed", "of everything random", TypeConverters.toInt)
+    seed = _param("seed", "of everything random", _whole("seed", 0))
 
     def _set_defaults(self) -> None:
         own = {name: value for name, value in DEFAULTS.items() if isinstance(getattr(type(self), name), Param)}

@@ -103,7 +103,10 @@ def level_coefficients(
 
 def checked_concentrations(concentrations: Sequence[float] | np.ndarray, *, allow_none: bool = False) -> np.ndarray:
     """As a float array; refused when empty (unless allowed) or not positive and finite."""
-    g = np.asarray(concentrations, dtype=float)
+    try:
+        g = np.asarray(concentrations, dtype=float)
+    except (TypeError, ValueError):
+        raise SettingsError(f"concentrations {concentrations!r}: give positive numbers, the documents' last") from None
     if g.ndim != 1 or (g.size == 0 and not allow_none):
         raise SettingsError(f"concentrations {concentrations!r}: give a list of positive numbers, the documents' last")
     wrong = ~(np.isfinite(g) & (g > 0))

@@ -69,14 +69,24 @@ def calibrated_concentration(
 
 
 class _Mass:
-    """log Σ_i κ²/λ_i² as a function of log g; each tensor is solved from the topics of the one before."""
+    """log Σ_i κ²/λ_i² as a function of log g; each tensor is solved from the topics of the one before.
+
+    On noisy tensors another start can end on another top, so a value once given is kept: a root search that asks again
+    at the ends of its bracket must find the signs it was promised.
+    """
 
     def __init__(self, correct: Correction, k: int, seed: int) -> None:
         self._correct, self._k = correct, k
         self._start = random_orthogonal(k, np.random.default_rng(seed))
         self._topics: np.ndarray | None = None
+        self._known: dict[float, float] = {}
 
     def __call__(self, log_g: float) -> float:
+        if log_g not in self._known:
+            self._known[log_g] = self._solved(log_g)
+        return self._known[log_g]
+
+    def _solved(self, log_g: float) -> float:
         coefficients = hdp_coefficients([float(np.exp(log_g))])
         corrected = self._correct(coefficients)
         if usable_rank(signed_spectrum(corrected.second)[0]) < self._k:

@@ -11,7 +11,7 @@ from spectral_spark.moments.coefficients import HDPCoefficients
 from spectral_spark.moments.projected import ProjectedMoments
 from spectral_spark.solve.corrected import second_corrected
 from spectral_spark.solve.noise import DocumentNoise, document_noise_edge, pair_noise_edge, word_variances
-from spectral_spark.solve.whitening import signed_spectrum, usable_rank
+from spectral_spark.solve.whitening import ROUNDING, signed_spectrum, usable_rank
 
 # The Marchenko–Pastur edge is asymptotic; real maxima stray a few per cent beyond it.
 EDGE_MARGIN = 1.05
@@ -85,13 +85,14 @@ def noise_floor_rank(evidence: RankEvidence) -> RankChoice:
     if evidence.halves is None:
         raise InputError("rank rule noise-floor: needs moments of two half samples; pass halves or use the rule 'gap'")
     spectrum, vectors = signed_spectrum(evidence.second)
-    floor = _noise_floor(evidence, evidence.halves, vectors)
+    solid = np.abs(spectrum) > ROUNDING * np.abs(spectrum).max(initial=0.0)     # a basis can outnumber the words
+    floor = _noise_floor(evidence, evidence.halves, vectors[:, solid])
     above = int((spectrum > floor).sum())
     usable = usable_rank(spectrum)
     if above == 0:
         k, why = 1, f"no eigenvalue exceeds the noise floor {floor:.3g} (the largest is {spectrum[0]:.3g}): one topic"
     else:
-        k = min(_gap_near(spectrum, above), usable)
+        k = min(_gap_near(spectrum[solid], above), usable)
         why = f"{above} eigenvalues exceed the noise floor {floor:.3g}; the widest gap near that is after number {k}"
     if 2 * above > len(spectrum):
         why += f"; more than half of the basis ({len(spectrum)} columns) is signal, a larger basis may show more topics"
@@ -130,7 +131,7 @@ def _noise_floor(
     evidence: RankEvidence, halves: tuple[ProjectedMoments, ProjectedMoments], vectors: np.ndarray
 ) -> float:
     difference = _half_difference(evidence, halves)
-    trailing = vectors[:, len(vectors) // 2 :]
+    trailing = vectors[:, vectors.shape[1] // 2 :]
     noise = trailing.T @ difference @ trailing
     entries = np.abs(noise[np.triu_indices(len(noise), 1)])
     deviation = float(np.median(entries)) / NORMAL_MEDIAN if len(entries) else 0.0

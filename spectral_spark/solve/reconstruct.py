@@ -20,6 +20,8 @@ def project_on_simplex(rows: np.ndarray, spread: np.ndarray | None = None) -> np
     """
     width = np.ones(rows.shape[1]) if spread is None else spread
     active = np.broadcast_to(width > 0, rows.shape).copy()
+    peaks = np.divide(rows, width, out=np.full(rows.shape, -np.inf), where=active).max(axis=1, keepdims=True)
+    rows = rows - peaks * width             # moves no nearest point, and keeps the one in sight beside huge entries
     count = np.full(len(rows), -1)
     excess = np.zeros(len(rows))
     while True:

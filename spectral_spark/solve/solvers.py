@@ -31,6 +31,8 @@ def check_options(solver: str, options: Mapping[str, Any]) -> None:
     for name, value in options.items():
         if name not in known:
             raise SettingsError(f"solver {solver} has no option {name!r}; it has {', '.join(known)}")
+        if value is not None and not isinstance(value, int | float | np.number):
+            raise SettingsError(f"solver {solver}: {name} = {value!r} is not a number; pass one")
         lowest = 0 if name in ("tolerance", "polish", "orthogonal_iterations") else 1
         if value is not None and not value >= lowest:
             raise SettingsError(f"solver {solver}: {name} = {value!r} is too small; pass {lowest} or more")

@@ -4,6 +4,9 @@ import numpy as np
 
 from spectral_spark.errors import InputError
 
+# Solvers square sums of products of entries.
+LARGEST_ENTRY = 1e100
+
 
 def checked_tensor(tensor: np.ndarray) -> np.ndarray:
     """The tensor as float64 of shape (k, k, k), symmetrised; refused when it is no cube or not finite."""
@@ -13,6 +16,9 @@ def checked_tensor(tensor: np.ndarray) -> np.ndarray:
     bad = int(tensor.size - np.isfinite(tensor).sum())
     if bad:
         raise InputError(f"tensor: {bad} of {tensor.size} entries are not finite; check the moments it was made from")
+    largest = float(np.abs(tensor).max())
+    if largest > LARGEST_ENTRY:
+        raise InputError(f"tensor: entries up to {largest:.3g} cannot be squared; pass the whitened third moment")
     return symmetrised(tensor)
 
 

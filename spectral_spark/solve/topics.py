@@ -196,3 +196,5 @@ def _check_input(moments: ProjectedMoments, halves: Halves | None, lift: np.ndar
     for name, array in (("lift", lift), ("mean words", mean_words)):
         if not np.isfinite(array).all():
             raise InputError(f"{name}: some entries are not finite; make the basis again from finite moments")
+    if not (mean_words > 0).any():
+        raise InputError("mean words: no word occurs; use the mean of the corpus the moments were collected from")

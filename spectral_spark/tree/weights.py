@@ -27,6 +27,11 @@ class NodeWeights:
 
     def of_documents(self, nodes: np.ndarray, lengths: np.ndarray) -> np.ndarray:
         """η of documents given their node and their number of words; array of shape (documents,)."""
+        if len(nodes) and not 0 <= np.min(nodes) <= np.max(nodes) < len(self.factor):
+            raise InputError(
+                f"document tree: documents at nodes {np.min(nodes)} to {np.max(nodes)}, but there are weights for "
+                f"{len(self.factor)} nodes; use the tree the weights were made for"
+            )
         return self.factor[nodes] * (lengths if self.by_length else 1.0)
 
 
@@ -50,6 +55,8 @@ def node_weights(census: Census, weighting: str) -> NodeWeights:
     has_documents = census.documents > 0
     if weighting == "ess":
         return NodeWeights(has_documents / documents[0], False, documents.astype(float))
+    if not tokens[0] > 0:
+        raise InputError("document tree: the documents have no words, so they cannot be weighted by them; drop them")
     squared = census.tokens_squared_below
     sizes = np.divide(tokens**2, squared, out=np.zeros_like(tokens), where=squared > 0)
     return NodeWeights(has_documents / tokens[0], True, sizes)

@@ -82,6 +82,22 @@ def test_more_features_than_directions() -> None:
         fit(flat, k=3)
 
 
+@pytest.mark.parametrize("scale", [1e160, 1e200])
+def test_values_too_large_to_be_squared(scale: float) -> None:
+    with pytest.raises(InputError, match=r"too large to be squared in columns 0, 1.*divide all columns"):
+        fit(scale * good(), k=2)
+
+
+def test_a_known_noise_variance_decides_how_many_features_stand_out() -> None:
+    assert fit(good()).rank.k == 2  # type: ignore[attr-defined]
+    largest, second = fit(good()).spectrum.values[:2]  # type: ignore[attr-defined]
+    assert fit(good(), noise_variance=(largest + 2 * second) / 3 / 1.5).rank.k == 1  # type: ignore[attr-defined]
+    with pytest.raises(InputError, match="a smaller noise variance if you gave one"):
+        fit(good(), noise_variance=100.0)
+    with pytest.raises(InputError, match=r"only 0 of k = 2.*give a smaller σ²"):
+        fit(good(), k=2, noise_variance=100.0)
+
+
 def test_pure_noise_has_no_features() -> None:
     with pytest.raises(InputError, match="no direction stands out of the noise"):
         fit(np.random.default_rng(2).standard_normal((4000, 10)))
@@ -89,7 +105,8 @@ def test_pure_noise_has_no_features() -> None:
 
 @pytest.mark.parametrize("settings", [
     {"kind": "gaussian"}, {"k": 0}, {"k": 41}, {"k": "many"}, {"k": 2.5}, {"missing": "drop"}, {"solver": "power"},
-    {"offset": "yes"}, {"probabilities": "guess"}, {"polish": -1}, {"power_passes": 0}, {"noise_variance": -1.0},
+    {"offset": "yes"}, {"probabilities": "guess"}, {"polish": -1}, {"power_passes": 1}, {"seed": -1},
+    {"noise_variance": -1.0},
 ])
 def test_settings_are_checked_at_once(settings: dict[str, object]) -> None:
     with pytest.raises(SettingsError):

@@ -44,13 +44,14 @@ def test_binary_features_from_exact_moments(case: str, probabilities: str) -> No
     np.testing.assert_allclose(found.model.dictionary[:, order], truth, atol=1e-8)
 
 
+@pytest.mark.parametrize("solver", ["joint", "paper"])
 @pytest.mark.parametrize("kind", ["isfa", "iica"])
 @pytest.mark.parametrize("pi", [[0.1, 0.3, 0.6, 0.8], [0.01, 0.99, 0.5], [1e-3, 0.999, 0.2, 0.2], [0.5] * 4, [0.4, 1]])
-def test_sparse_factors_from_exact_moments(kind: str, pi: list[float]) -> None:
+def test_sparse_factors_from_exact_moments(kind: str, pi: list[float], solver: str) -> None:
     truth = dictionary_of(np.random.default_rng(3), 10, len(pi))
     truth *= np.sign(truth[np.argmax(np.abs(truth), axis=0), np.arange(len(pi))])      # the canonical sign
     mean, whitening, cumulants = exact_whitened(kind, truth, np.array(pi), 0.2)
-    decomposition = decompose(cumulants, kind_named(kind), "joint", 0)
+    decomposition = decompose(cumulants, kind_named(kind), solver, 0)
     found = recover_features(decomposition, whitening, mean, kind_named(kind), np.inf).model
     order = matched(found.dictionary, truth)
     np.testing.assert_allclose(found.probabilities[order], pi, atol=1e-8)

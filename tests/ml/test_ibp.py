@@ -22,6 +22,8 @@ def rows_of(kind: str, n: int = 1500, d: int = 9, seed: int = 0) -> np.ndarray:
     codes = (rng.random((n, 3)) < [0.3, 0.4, 0.5]).astype(float)
     if kind == "isfa":
         codes *= rng.standard_normal(codes.shape)
+    if kind == "iica":
+        codes *= rng.laplace(size=codes.shape)
     return codes @ (2 * np.random.default_rng(99).standard_normal((3, d))) + 0.3 * rng.standard_normal((n, d))
 
 
@@ -93,10 +95,11 @@ def test_summary_tells_what_happened(model: SpectralIBPModel) -> None:
         model.summary.k = 4  # type: ignore[misc]
 
 
-def test_sparse_factors_in_a_saved_pipeline(spark: Any, tmp_path: Path) -> None:
-    values = rows_of("isfa")
+@pytest.mark.parametrize("kind", ["isfa", "iica"])
+def test_sparse_factors_in_a_saved_pipeline(spark: Any, tmp_path: Path, kind: str) -> None:
+    values = rows_of(kind, 600)
     frame = spark.createDataFrame([(i, Vectors.dense(row)) for i, row in enumerate(values)], ["id", "features"])
-    estimator = SpectralIBP(kind="isfa", k=3, idCol="id", codesCol="s")
+    estimator = SpectralIBP(kind=kind, k=3, idCol="id", codesCol="s")
     estimator.save(str(tmp_path / "estimator"))
     assert SpectralIBP.load(str(tmp_path / "estimator")).fitSettings() == estimator.fitSettings()
     fitted = Pipeline(stages=[estimator]).fit(frame)
@@ -105,6 +108,10 @@ def test_sparse_factors_in_a_saved_pipeline(spark: Any, tmp_path: Path) -> None:
     expected = RowReader(fitted.stages[0].features).read(values)
     np.testing.assert_allclose([row["s"].toArray() for row in found], expected.codes, atol=1e-6)
     np.testing.assert_allclose([row["activity"].toArray() for row in found], expected.activity, atol=1e-6)
+    model = fitted.stages[0]
+    rebuilt = [row["reconstruction"].toArray() for row in model.reconstruct(frame).orderBy("id").collect()]
+    np.testing.assert_allclose(rebuilt, model.features.reconstruct(expected.codes), atol=1e-6)
+    assert model.logLikelihood(frame) == pytest.approx(expected.log_likelihood.sum(), rel=1e-6)
 
 
 def test_wide_sparse_vectors_are_sketched(spark: Any) -> None:
@@ -154,7 +161,8 @@ def test_checkpoints_resume_a_killed_fit(arrays: Any, tmp_path: Path, monkeypatc
 
 
 @pytest.mark.parametrize("wrong", [
-    {"kind": "binar"}, {"k": 0}, {"solver": "polar"}, {"missing": "drop"}, {"offset": 1}, {"polish": -1},
+    {"kind": "binar"}, {"k": 0}, {"k": float("nan")}, {"k": float("inf")}, {"seed": -1}, {"powerPasses": 1},
+    {"solver": "polar"}, {"missing": "drop"}, {"offset": 1}, {"polish": -1},
     {"nonsense": 3},
 ])
 def test_wrong_parameters_are_refused_at_once(wrong: dict[str, Any]) -> None:
@@ -173,3 +181,23 @@ def test_columns_in_the_way_and_rows_of_another_width(spark: Any, arrays: Any, m
     short = spark.createDataFrame([([1.0, 2.0],)], "x array<double>")
     with pytest.raises(Exception, match="a row has 2 values; the model has 9 columns"):
         model.transform(short).collect()
+    with pytest.raises(InputError, match="a row has 2 values; the model has 9 columns"):
+        model.logLikelihood(short)
+
+
+@pytest.mark.parametrize("other", [
+    Vectors.sparse(12, [11], [1.0]), Vectors.sparse(5, [1], [1.0]), Vectors.dense([1.0]),
+])
+def test_vectors_of_another_size_are_refused(spark: Any, model: SpectralIBPModel, other: Any) -> None:
+    mixed = spark.createDataFrame([(Vectors.sparse(9, [0], [1.0]),), (other,)], ["x"]).coalesce(1)
+    with pytest.raises(Exception, match=f"a row has {other.size} values; the model has 9 columns"):
+        model.transform(mixed).collect()
+
+
+def test_infinite_values_are_refused_even_where_missing_ones_are_not(spark: Any, model: SpectralIBPModel) -> None:
+    frame = spark.createDataFrame([([1.0] * 8 + [float("inf")],)], "x array<double>")
+    lenient = model.copy({model.missing: "mean"})
+    with pytest.raises(Exception, match="a value is infinite, in column 8"):
+        lenient.transform(frame).collect()
+    with pytest.raises(Exception, match="a value is infinite, in column 8"):
+        lenient.logLikelihood(frame)

@@ -11,9 +11,10 @@ from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.moments.coefficients import hdp_coefficients
 from spectral_spark.moments.projected import ProjectedMoments
 from spectral_spark.solve import solve_topics, sweep_topics
-from spectral_spark.solve.concentrations import calibrated_concentration
+from spectral_spark.solve.concentrations import HIGHEST, LOWEST, calibrated_concentration
 from spectral_spark.solve.corrected import CorrectedMoments, corrected_moments
 from spectral_spark.solve.reconstruct import rescale_contrast
+from spectral_spark.solve.symmetric import symmetrised
 
 
 @pytest.mark.parametrize("g", [0.1, 1.0, 2.0, 10.0, 60.0])
@@ -48,6 +49,22 @@ def test_calibration_reports_its_bounds() -> None:
     assert high.mass > 1
 
 
+@pytest.mark.parametrize(("k", "g", "noise", "seed"), [(8, 40.0, 0.02, 2), (16, 10.0, 0.05, 3), (12, 40.0, 0.05, 7)])
+def test_calibration_survives_noise(k: int, g: float, noise: float, seed: int) -> None:
+    """Noisy tensors have several tops, and which one a solve ends on depends on where it started."""
+    truth, rng = exact_example(k, [[g]], [1.0], seed), np.random.default_rng(seed)
+    third, pair = symmetrised(rng.standard_normal((k + 4,) * 3)), rng.standard_normal((k + 4, k + 4))
+    noisy = replace(
+        truth.moments,
+        third=truth.moments.third + noise * np.linalg.norm(truth.moments.third) / np.linalg.norm(third) * third,
+        second=truth.moments.second
+        + noise / 3 * np.linalg.norm(truth.moments.second) / np.linalg.norm(pair + pair.T) * (pair + pair.T),
+    )
+    found = solve_topics(noisy, None, truth.lift, truth.mean_words, k, "calibrated")
+    assert found.concentrations is not None
+    assert LOWEST < found.concentrations[0] < HIGHEST
+
+
 def test_sweep_returns_one_solution_per_candidate() -> None:
     truth = exact_example(6, [[2.0]], [1.0], seed=1)
     candidates = [0.3, 2.0, (4.0, 2.0), hdp_coefficients([9.0]), "calibrated"]
@@ -73,7 +90,7 @@ def test_sweep_leaves_out_what_cannot_be_solved(caplog: pytest.LogCaptureFixture
         sweep_topics(truth.moments, None, truth.lift, truth.mean_words, 6, [])
 
 
-@pytest.mark.parametrize("bad", [0.0, -1.0, [1.0, 0.0], [np.nan], [np.inf], []])
+@pytest.mark.parametrize("bad", [0.0, -1.0, [1.0, 0.0], [np.nan], [np.inf], [], ["a"], [None]])
 def test_bad_concentrations_are_refused(bad: object) -> None:
     truth = exact_example(3, [[2.0]], [1.0], seed=1)
     with pytest.raises(SettingsError, match="oncentration"):

@@ -1,5 +1,6 @@
 """The number of topics: three rules, each with its spectrum and its reason."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -51,8 +52,13 @@ def test_unequal_halves_measure_the_same_noise() -> None:
 
 
 def test_few_documents_show_fewer_topics_not_noise() -> None:
-    choice = choose_rank("noise-floor", evidence(20, 500, 20))
-    assert 1 <= choice.k <= 20
+    """Of 20 topics a handful is sure in 60 documents, most in 150, nearly all in 500; the floor falls with them."""
+    choices = [choose_rank("noise-floor", evidence(20, documents, 20)) for documents in (60, 150, 500)]
+    few, some, many = (choice.k for choice in choices)
+    assert 3 <= few <= 10 < some < 20
+    assert 18 <= many <= 20
+    floors = [choice.noise_floor or 0.0 for choice in choices]
+    assert floors[0] > 1.5 * floors[1] > 1.5**2 * floors[2]
 
 
 def test_heavy_documents_raise_the_floor() -> None:
@@ -68,7 +74,27 @@ def test_heavy_documents_raise_the_floor() -> None:
 def test_the_papers_rule_is_offered_under_its_name() -> None:
     choice = choose_rank("paper", evidence(12, 6000, 12, 0.5))
     assert choice.rule == "paper"
-    assert 1 <= choice.k <= 12
+    seen = evidence(12, 6000, 12, 0.5)
+    words = np.linalg.eigvalsh(seen.lift @ seen.moments.second @ seen.lift.T)[::-1]      # all 300 × 300 pairs of words
+    drops = -np.diff(words)[:12]
+    assert choice.k == 2 + int(np.argmax(drops[1:])) < 12
+    np.testing.assert_allclose(choice.spectrum[:12], words[:12], rtol=1e-9)
+
+
+def test_a_basis_that_outnumbers_the_words_changes_nothing() -> None:
+    """Directions without words hold rounding only, which says nothing about the noise."""
+    seen, size = evidence(5, 3000, 2), 60
+    turn = np.linalg.qr(np.random.default_rng(0).standard_normal((size, size)))[0][:, : len(seen.second)]
+    halves = tuple(replace(half, first=turn @ half.first, second=turn @ half.second @ turn.T)
+                   for half in seen.halves or ())
+    moments = replace(seen.moments, first=turn @ seen.moments.first, second=turn @ seen.moments.second @ turn.T)
+    large = replace(
+        seen, moments=moments, halves=(halves[0], halves[1]), second=second_corrected(moments, C),
+        lift=seen.lift @ turn.T,
+    )
+    small_choice, large_choice = choose_rank("noise-floor", seen), choose_rank("noise-floor", large)
+    assert small_choice.k == large_choice.k == 5
+    assert large_choice.noise_floor == pytest.approx(small_choice.noise_floor, rel=1e-6)
 
 
 def test_nothing_above_the_noise_is_one_topic() -> None:

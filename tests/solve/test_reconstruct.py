@@ -88,3 +88,11 @@ def test_smoothing_mixes_in_the_corpus_mean() -> None:
     np.testing.assert_allclose(smooth, [[0.95, 0.05], [0.03, 0.93], [0.02, 0.02]])
     with pytest.raises(SettingsError, match=r"smoothing: 1.5 is not in \[0, 1\]"):
         smoothed_topics(topics, mean, 1.5)
+
+
+def test_projection_beside_huge_entries() -> None:
+    rows = np.array([[1e16, 1.0, 2.0], [1e200, 1e200, 0.0], [3e16, 1e16, 5.0]])
+    np.testing.assert_array_equal(project_on_simplex(rows), [[1, 0, 0], [0.5, 0.5, 0], [1, 0, 0]])
+    topics = np.random.default_rng(0).dirichlet(np.ones(6), 3).T
+    moved = rescale_contrast(topics, topics.mean(axis=1), 0.5, 1e-36)
+    np.testing.assert_allclose(moved.sum(axis=0), 1.0)

@@ -160,3 +160,12 @@ def test_sketched_contraction_is_unbiased_with_known_spread() -> None:
     assert (np.abs(estimates.mean(axis=0) - exact) < 4.5 * standard_error).all()
     longer = np.array([CountSketch(tensor, 1024, rng).contract(x) for _ in range(100)])
     assert (longer.std(axis=0) < 0.5 * estimates.std(axis=0)).all()
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_numbers_beyond_all_measure_are_refused(solver: str) -> None:
+    tensor, _ = orthogonal_tensor(np.array([3.0, 2.0]), 0)
+    with pytest.raises(InputError, match=r"entries up to .*e\+160 cannot be squared"):
+        solve_tensor(1e160 * tensor, solver)
+    with pytest.raises(SettingsError, match="'many' is not a number"):
+        solve_tensor(tensor, solver, tolerance="many")

@@ -115,3 +115,12 @@ def test_bounds_shrink_with_the_sample() -> None:
             moment_bound(100, wrong)
     with pytest.raises(SettingsError, match="sample size"):
         tensor_bound(0)
+
+
+def test_documents_without_words_or_outside_the_tree_are_refused() -> None:
+    tree = DocumentTree.from_paths([("a",)])
+    with pytest.raises(InputError, match="no words"):
+        node_weights(Census.count(tree, np.array([0, 1]), np.zeros(2)), "tokens")
+    weights = node_weights(Census.count(tree, np.array([0, 1]), np.array([3, 4])), "tokens")
+    with pytest.raises(InputError, match="nodes 1 to 5, but there are weights for 2"):
+        weights.of_documents(np.array([1, 5]), np.array([3, 3]))
