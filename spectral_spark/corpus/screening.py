@@ -65,7 +65,7 @@ def screen(counted: DataFrame, settings: IngestSettings, work: Workplace) -> Scr
 
 
 def _refuse_repeated_ids(counted: DataFrame, column: str) -> None:
-    repeated = counted.groupBy("doc_id").count().filter(F.col("count") > 1).filter(F.col("doc_id").isNotNull())
+    repeated = counted.filter(F.col("problem").isNull()).groupBy("doc_id").count().filter(F.col("count") > 1)
     found = repeated.agg(F.count("*"), F.sum("count")).collect()[0]
     if found[0]:
         raise InputError(
