@@ -52,7 +52,8 @@ def test_the_three_formats_agree(run_ingest: Ingest, tmp_path: Path) -> None:
 
 def test_rows_that_cannot_be_used_are_counted_and_share_no_id_with_others(run_ingest: Ingest, tmp_path: Path) -> None:
     columns = {"text_col": "text", "path_cols": ["division"], "id_col": "id"}
-    broken = '{"id": "e", "text": broken\n' * 2 + "{nothing\n" + '{"id": null, "division": "gas", "text": "valve"}\n' * 2
+    nameless = '{"id": null, "division": "gas", "text": "valve"}\n'
+    broken = '{"id": "e", "text": broken\n' * 2 + "{nothing\n" + nameless * 2
     lines = run_ingest("table", write_json(tmp_path / "t.json", broken), "one", **columns)
     assert lines.manifest["dropped"] == {"empty": 1, "null_id": 2, "unreadable": 3}
     wrong = "a,gas,north,fine,one too many\n" * 2
