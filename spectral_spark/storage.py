@@ -167,7 +167,8 @@ def staged(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator
         if renames:
             if exists(path) and not overwrite:
                 raise _taken(path)
-            _move_into_place(filesystem, inside, target, resolve(f"{parent}/.{name}.replaced-{uuid.uuid4().hex[:8]}")[1])
+            aside = resolve(f"{parent}/.{name}.replaced-{uuid.uuid4().hex[:8]}")[1]
+            _move_into_place(filesystem, inside, target, aside)
     except BaseException:
         with suppress(OSError):
             filesystem.delete_dir(inside)

@@ -127,8 +127,8 @@ def test_what_a_killed_process_left_is_removed_and_what_a_living_one_makes_is_no
     with staged(tmp_path / "x") as living:
         write_example(tmp_path / "x.json")
         with pytest.raises(RuntimeError), staged(tmp_path / "x"):
-            assert Path(living).is_dir()
             raise RuntimeError
+        assert Path(living).is_dir()
     left = sorted(os.listdir(tmp_path))
     assert [name for name in left if not name.startswith(".other.partial-")] == [".x.partial-0123abcd", "x", "x.json"]
     assert len(left) == 4
