@@ -51,8 +51,8 @@ class IngestSettings:
     min_documents : a word must occur in this many training documents.
     max_document_share : a word in a larger share of the training documents is dropped. None: 0.5 for text, 1.0 for
         words that come ready-made (``uci``, ``tokens_col``).
-    vocabulary : a model or corpus whose words are taken, exactly and in their order; ``vocab_size`` and
-        ``max_document_share`` then do not apply, and ``min_documents`` only tells which of the words it lacks recur.
+    vocabulary : a model or corpus whose words are taken, exactly and in their order; ``vocab_size`` then
+        does not apply; ``min_documents`` and ``max_document_share`` only tell which of the words it lacks recur.
     holdout : documents marked as test, ``N`` or ``N/group`` (a group is the first level of the path; never more than
         half of a group is taken), or None.
     seed : decides which documents are held out, together with their ids.
@@ -154,7 +154,7 @@ class IngestSettings:
         values["path_cols"] = list(self.path_cols)
         values["max_document_share"] = self.document_share
         if self.vocabulary is not None:
-            values["vocab_size"] = values["max_document_share"] = None
+            values["vocab_size"] = None
         values["drop_duplicates"] = self.duplicates_dropped
         return values
 

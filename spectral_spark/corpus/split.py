@@ -69,7 +69,7 @@ def _chooser(statistics: DataFrame, settings: IngestSettings) -> _Chooser:
     if settings.vocabulary is None:
         return lambda held_out, n_training: choose_vocabulary(statistics, held_out, n_training, settings)
     words = known_words(settings.vocabulary)
-    return lambda held_out, n_training: given_vocabulary(words, statistics, held_out, settings.min_documents)
+    return lambda held_out, n_training: given_vocabulary(words, statistics, held_out, n_training, settings)
 
 
 def _settle(

@@ -26,8 +26,8 @@ class Unseen:
     Attributes
     ----------
     words, tokens, share : distinct words, their occurrences, and these as a share of all occurrences.
-    recurring_tokens, recurring_share : the same of the words in at least ``min_documents`` documents, which would be
-        in a vocabulary of these documents; the others are names and misspellings, of which every day has some.
+    recurring_tokens, recurring_share : the same of the words that are neither rare nor everywhere, which would be in a
+        vocabulary of these documents; the others are names, misspellings and stop words, of which every day has some.
     """
 
     words: int
@@ -90,7 +90,7 @@ def choose_vocabulary(
     n_training : number of training documents.
     """
     training = _training(everything, held_out)
-    most = int(np.floor(settings.document_share * n_training + 1e-9))
+    most = _most(n_training, settings)
     rows = (
         training.filter(F.col("documents").between(settings.min_documents, most))
         .orderBy(F.desc("documents"), F.desc("occurrences"), F.asc("term"))
@@ -107,7 +107,7 @@ def choose_vocabulary(
 
 
 def given_vocabulary(
-    words: Sequence[str], everything: DataFrame, held_out: DataFrame | None, min_documents: int
+    words: Sequence[str], everything: DataFrame, held_out: DataFrame | None, n_training: int, settings: IngestSettings
 ) -> Vocabulary:
     """Exactly these words in this order, with their statistics in the training part, and what they leave out."""
     training = _training(everything, held_out).filter(F.col("documents") > 0)
@@ -120,13 +120,19 @@ def given_vocabulary(
         statistics[row, rows["term_id"].to_numpy()] = rows[name].to_numpy()
     table = listed.append_column("documents", pa.array(statistics[0]))
     table = table.append_column("occurrences", pa.array(statistics[1])).cast(SCHEMA).combine_chunks()
-    recurring = F.when(F.col("documents") >= min_documents, F.col("occurrences"))
+    recurring = F.when(F.col("documents").between(settings.min_documents, _most(n_training, settings)),
+                       F.col("occurrences"))
     left_out = found.filter(F.col("term_id").isNull()).agg(
         F.count("*"), F.coalesce(F.sum("occurrences"), F.lit(0)), F.coalesce(F.sum(recurring), F.lit(0))
     ).collect()[0]
     tokens, again = int(left_out[1]), int(left_out[2])
     total = max(int(statistics[1].sum()) + tokens, 1)
     return Vocabulary(table, Unseen(int(left_out[0]), tokens, tokens / total, again, again / total))
+
+
+def _most(n_training: int, settings: IngestSettings) -> int:
+    """In how many documents a word may be."""
+    return int(np.floor(settings.document_share * n_training + 1e-9))
 
 
 def _training(everything: DataFrame, held_out: DataFrame | None) -> DataFrame:

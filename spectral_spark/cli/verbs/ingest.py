@@ -21,8 +21,8 @@ FLAGS = (
     Flag("min-documents", "drop words in fewer training documents (default 10)", whole_number(1), "N"),
     Flag("max-document-share", "drop words in a larger share of the training documents (default 0.5 for text)", share,
          "SHARE"),
-    Flag("vocabulary", "use the words of this model or corpus, so that an update with it is exact; --vocab-size and "
-         "--max-document-share then do not apply", metavar="PATH"),
+    Flag("vocabulary", "use the words of this model or corpus, so that an update with it is exact; the other limits on "
+         "words then drop none", metavar="PATH"),
     Flag("holdout", "set so many documents aside for testing, in all or of every group: 1000 or 100/group",
          metavar="N|N/group"),
     Flag("seed", "decides which documents are held out (default 0)", whole_number(), "N"),
@@ -63,8 +63,8 @@ def plan(settings: Namespace) -> list[str]:
 
 def _words(wanted: IngestSettings) -> str:
     if wanted.vocabulary is not None:
-        return (f"use the {number(len(known_words(wanted.vocabulary)))} words of '{wanted.vocabulary}'; --vocab-size "
-                "and --max-document-share do not apply")
+        return (f"use the {number(len(known_words(wanted.vocabulary)))} words of '{wanted.vocabulary}'; "
+                "--vocab-size, --min-documents and --max-document-share drop none of them")
     return (f"keep at most {number(wanted.vocab_size)} words that are in at least {wanted.min_documents} documents and "
             f"in at most {wanted.document_share:.0%} of them")
 
