@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from spectral_spark.errors import FormatError, InputError
+from spectral_spark.partials import partial_name, sweep
 
 MANIFEST = "manifest.json"
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}
@@ -66,7 +67,9 @@ def write_file(path: str | os.PathLike[str], data: bytes, *, overwrite: bool = F
         raise _taken(path)
     filesystem, target = resolve(path)
     parent, name = target.rsplit("/", 1)
-    staging = f"{parent}/.{name}.partial-{uuid.uuid4().hex[:8]}"
+    staging = f"{parent}/{partial_name(name)}"
+    if isinstance(filesystem, fs.LocalFileSystem):
+        sweep(parent, name)
     try:
         filesystem.create_dir(parent, recursive=True)
         with filesystem.open_output_stream(staging) as sink:
@@ -151,9 +154,10 @@ def staged(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator
     filesystem, target = resolve(path)
     text = target if isinstance(filesystem, fs.LocalFileSystem) else os.fspath(path).rstrip("/")
     parent, name = text.rsplit("/", 1)
-    tag = uuid.uuid4().hex[:8]
     renames = _renames_directories(filesystem)
-    place = f"{parent}/.{name}.partial-{tag}" if renames else text
+    place = f"{parent}/{partial_name(name)}" if renames else text
+    if isinstance(filesystem, fs.LocalFileSystem):
+        sweep(parent, name)
     inside = resolve(place)[1]
     try:
         if not renames:
@@ -163,7 +167,8 @@ def staged(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator
         if renames:
             if exists(path) and not overwrite:
                 raise _taken(path)
-            _move_into_place(filesystem, inside, target, resolve(f"{parent}/.{name}.replaced-{tag}")[1])
+            aside = resolve(f"{parent}/.{name}.replaced-{uuid.uuid4().hex[:8]}")[1]
+            _move_into_place(filesystem, inside, target, aside)
     except BaseException:
         with suppress(OSError):
             filesystem.delete_dir(inside)

@@ -6,16 +6,21 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from spectral_spark import storage
+from spectral_spark.cli.run import main
 from spectral_spark.engine.checkpoint import DirectoryCheckpoints, run_key
 from spectral_spark.errors import InputError
 from spectral_spark.locking import only_writer
+from spectral_spark.model_files import read_model_files
 
 REPOSITORY = Path(__file__).parents[1]
+INGEST = "--source folders --min-documents 2 --holdout 10"
+FIT = "--k 2 --refine-passes 0 --concentrations 0.5"
 
 
 def test_a_finished_step_is_read_back_and_a_damaged_one_done_again(tmp_path: Path) -> None:
@@ -100,8 +105,7 @@ def night(
 ) -> "subprocess.CompletedProcess[str]":
     settings = {
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "RETRY_SECONDS": "0",
-        "INGEST_FLAGS": "--source folders --min-documents 2 --holdout 10",
-        "FIT_FLAGS": "--k 2 --refine-passes 0 --concentrations 0.5",
+        "INGEST_FLAGS": INGEST, "FIT_FLAGS": FIT,
     }
     return subprocess.run(
         [str(REPOSITORY / "conf" / "pipeline" / "nightly.sh"), run_date, str(store), str(source)], cwd=place,
@@ -119,26 +123,58 @@ def write_day(folder: Path, seed: int) -> Path:
     return folder
 
 
+def undisturbed(store: Path, days: dict[str, Path], spark: Any) -> Path:
+    """The same nights without a failure, verb by verb in one session; returns the last model."""
+    before: Path | None = None
+    for day, source in days.items():
+        corpus, model = store / day / "corpus", store / day / "model"
+        known = ["--vocabulary", str(before)] if before else []
+        assert main(["ingest", "--input", str(source), "--output", str(corpus), *INGEST.split(), *known], spark) == 0
+        verb = ["update", "--model", str(before), "--output"] if before else ["fit", *FIT.split(), "--model"]
+        assert main([*verb, str(model), "--corpus", str(corpus)], spark) == 0
+        before = model
+    assert before is not None
+    return before
+
+
 @pytest.mark.cluster
-def test_three_nights_one_of_which_fails_in_the_middle(tmp_path: Path) -> None:
+def test_three_nights_one_of_which_fails_in_the_middle(tmp_path: Path, spark: Any) -> None:
     store = tmp_path / "store"
     days = {f"2026-03-0{n}": write_day(tmp_path / "in" / str(n), n) for n in (1, 2, 3)}
-    first = night("2026-03-01", store, days["2026-03-01"], tmp_path)
-    assert first.returncode == 0, first.stderr
+    for day in ("2026-03-01", "2026-03-02"):                     # the last night's evaluation and report are enough
+        (store / f"run_date={day}").mkdir(parents=True)
+        for name in ("evaluation.json", "report.html"):
+            (store / f"run_date={day}" / name).touch()
+        if day == "2026-03-01":
+            first = night(day, store, days[day], tmp_path)
+            assert first.returncode == 0, first.stderr
     broken = tmp_path / "broken"
     broken.write_text("#!/bin/sh\n[ \"$1\" = update ] && exit 1\nexec spectral-spark \"$@\"\n")
     broken.chmod(0o755)
     failed = night("2026-03-02", store, days["2026-03-02"], tmp_path, SPECTRAL_SPARK=str(broken))
     assert failed.returncode == 1
     assert not (store / "run_date=2026-03-02" / "model").exists()
+    early = night("2026-03-03", store, days["2026-03-03"], tmp_path)
+    assert early.returncode == 2
+    assert "run_date=2026-03-02 is unfinished: run that night again first" in early.stderr
     again = night("2026-03-02", store, days["2026-03-02"], tmp_path)
     assert again.returncode == 0, again.stderr
     assert "corpus is there, skipped" in again.stdout
     third = night("2026-03-03", store, days["2026-03-03"], tmp_path)
     assert third.returncode == 0, third.stderr
-    summary = json.loads((store / "run_date=2026-03-03" / "model" / "summary.json").read_text())
+    late = night("2026-03-02", store / "", days["2026-03-02"], tmp_path)
+    assert late.returncode == 0, late.stderr                     # all done, nothing to do
+    late = night("2026-02-28", store, days["2026-03-02"], tmp_path)
+    assert late.returncode == 2
+    assert "was made without 2026-02-28" in late.stderr
+    assert (store / "run_date=2026-03-03" / "report.html").exists()
+    model = store / "run_date=2026-03-03" / "model"
+    summary = json.loads((model / "summary.json").read_text())
     assert len(summary["sources"]) == 3
     manifests = [json.loads((store / f"run_date={day}" / "corpus" / "corpus.json").read_text()) for day in days]
     counted = summary["documents"] + sum(summary["dropped"].values())
     assert counted == sum(manifest["documents"]["train"] for manifest in manifests)
-    assert (store / "run_date=2026-03-03" / "report.html").exists()
+    assert len({manifest["vocabulary_fingerprint"] for manifest in manifests}) == 1
+    assert ["unseen" in manifest for manifest in manifests] == [False, True, True]
+    expected = read_model_files(str(undisturbed(tmp_path / "other", days, spark)))
+    np.testing.assert_array_equal(read_model_files(str(model)).topics, expected.topics)

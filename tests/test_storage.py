@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -110,6 +112,26 @@ def test_of_two_writers_at_once_the_second_is_refused(tmp_path: Path) -> None:
         write_slowly()
     assert open_directory(tmp_path / "x", "example", 2).has("sums/first.npy")
     assert os.listdir(tmp_path) == ["x"]
+
+
+def test_what_a_killed_process_left_is_removed_and_what_a_living_one_makes_is_not(tmp_path: Path) -> None:
+    code = (
+        "import os, signal, sys; from spectral_spark.storage import staged\n"
+        "with staged(sys.argv[1]) as place:\n"
+        "    open(f'{place}/mail', 'w').close(); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    for name in ("x", "other"):
+        subprocess.run([sys.executable, "-c", code, str(tmp_path / name)], check=False)
+    (tmp_path / ".x.partial-0123abcd").mkdir()                   # nobody knows whose
+    assert len(os.listdir(tmp_path)) == 3
+    with staged(tmp_path / "x") as living:
+        write_example(tmp_path / "x.json")
+        with pytest.raises(RuntimeError), staged(tmp_path / "x"):
+            raise RuntimeError
+        assert Path(living).is_dir()
+    left = sorted(os.listdir(tmp_path))
+    assert [name for name in left if not name.startswith(".other.partial-")] == [".x.partial-0123abcd", "x", "x.json"]
+    assert len(left) == 4
 
 
 def test_an_interrupted_overwrite_says_where_the_old_one_is(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """The nightly pipeline as an Airflow DAG: one task per step, retried on its own, outputs under run_date=YYYY-MM-DD.
 
+``ds`` is the day that has ended. The first night fits a model; a later one updates it, in that model's vocabulary.
+
 Needs Airflow 2.4 or newer. Set the Airflow variables ``spectral_store`` (where outputs go) and ``spectral_input`` (a
 folder with one folder of documents per day), and ``spectral_spark`` where the command is not on the workers' PATH.
 """
@@ -18,8 +20,10 @@ EARLIER = f"ls -d {STORE}/run_date=*/model 2>/dev/null | awk '$0 < \"{NIGHT}/mod
 # A step whose output is there is done: outputs appear complete or not at all.
 STEPS = {
     "ingest": f"""
+        earlier=$({EARLIER})
         test -e {NIGHT}/corpus ||
-        {RUN} ingest --source folders --input {INPUT} --output {NIGHT}/corpus --holdout 100
+        {RUN} ingest --source folders --input {INPUT} --output {NIGHT}/corpus --holdout 100 \
+            ${{earlier:+--vocabulary "$earlier"}}
     """,
     "model": f"""
         earlier=$({EARLIER})

@@ -6,6 +6,7 @@ that unpacks to far more than its size is refused; a cut or damaged archive is a
 """
 
 import gzip
+import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ BLOCK = 512
 _MAX_NAME_RECORD = 1 << 16
 _BOMB_RATIO, _BOMB_FLOOR = 200, 256 << 20
 _CHUNK = 1 << 20
+_OCTAL = re.compile(rb"[0-7]*")
 
 
 class Member(NamedTuple):
@@ -56,7 +58,7 @@ class _Source:
         self._unpacked += len(data)
         if self._unpacked > self._limits.total:
             raise InputError(
-                f"archive '{self._name}' unpacks to more than {self._limits.total:,} bytes; raise max_input_bytes if "
+                f"archive '{self._name}' unpacks to more than {self._limits.total:,} bytes; raise --max-input-bytes if "
                 "you trust it"
             )
         if self._unpacked > _BOMB_FLOOR and self._unpacked > _BOMB_RATIO * max(self._raw.tell(), 1):
@@ -86,8 +88,9 @@ class _Source:
     def foreign(self) -> InputError:
         return InputError(f"'{self._name}' is not a tar or tar.gz archive")
 
-    def broken(self) -> InputError:
-        return InputError(f"archive '{self._name}' is damaged (bad member header); get it again")
+    def broken(self, member: str = "") -> InputError:
+        where = f" of '{member}'" if member else ""
+        return InputError(f"archive '{self._name}' is damaged (bad member header{where}); get it again")
 
 
 def members(raw: IO[bytes], name: str, limits: Limits) -> Iterator[Member]:
@@ -112,7 +115,9 @@ def members(raw: IO[bytes], name: str, limits: Limits) -> Iterator[Member]:
         if not _checksum_holds(header):
             raise source.broken() if started else source.foreign()
         started = True
-        kind, size = header[156:157], _number(header[124:136], source)
+        kind, size = header[156:157], _number(header[124:136])
+        if size is None:
+            raise source.broken(overrides.get("path") or _plain_name(header))
         if kind in (b"L", b"x", b"K", b"g"):
             _take_override(source, kind, size, overrides)
             continue
@@ -171,13 +176,12 @@ def _plain_name(header: bytes) -> str:
     return f"{prefix}/{name}" if prefix else name
 
 
-def _number(field: bytes, source: _Source) -> int:
-    if field[0] & 0x80:
-        return int.from_bytes(field, "big") & ((1 << 88) - 1)
-    try:
-        return int(field.strip(b" \0") or b"0", 8)
-    except ValueError:
-        raise source.broken() from None
+def _number(field: bytes) -> int | None:
+    """Octal digits, or GNU's big-endian bytes after a byte 0x80; None for anything else, negative numbers included."""
+    if field[0] == 0x80:
+        return int.from_bytes(field[1:], "big")
+    digits = field.strip(b" \0")
+    return int(digits or b"0", 8) if _OCTAL.fullmatch(digits) else None
 
 
 def _whole(text: str, source: _Source) -> int:
@@ -187,11 +191,7 @@ def _whole(text: str, source: _Source) -> int:
 
 
 def _checksum_holds(header: bytes) -> bool:
-    try:
-        stated = int(header[148:156].strip(b" \0"), 8)
-    except ValueError:
-        return False
-    return stated == sum(header[:148]) + 8 * 32 + sum(header[156:])
+    return _number(header[148:156]) == sum(header[:148]) + 8 * 32 + sum(header[156:])
 
 
 def _text(data: bytes) -> str:

@@ -33,8 +33,12 @@ def compact(spark: SparkSession, members: Iterable[Member], work: Workplace) -> 
 def _unique(members: Iterable[Member]) -> Iterator[Member]:
     seen: dict[str, int] = {}
     for member in members:
-        times = seen[member.name] = seen.get(member.name, 0) + 1
-        yield member if times == 1 else member._replace(name=f"{member.name}#{times}")
+        name = member.name
+        while name in seen:
+            seen[member.name] += 1
+            name = f"{member.name}#{seen[member.name]}"
+        seen[name] = 1
+        yield member._replace(name=name)
 
 
 def _batches(members: Iterable[Member]) -> Iterator[list[Member]]:

@@ -34,7 +34,7 @@ def directory_files(path: str, max_bytes: int) -> Iterator[Member]:
         if info.size > max_bytes:
             yield Member(name, None, "too_large")
         else:
-            with filesystem.open_input_stream(info.path) as source:
+            with filesystem.open_input_stream(info.path, compression=None) as source:
                 yield Member(name, source.read(), None)
 
 

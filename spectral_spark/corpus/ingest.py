@@ -2,6 +2,7 @@
 
 import logging
 import time
+from dataclasses import asdict
 from typing import Any
 
 from pyarrow import fs
@@ -112,7 +113,8 @@ def _write(
     documents = spark.read.schema(DOCUMENTS_SCHEMA).parquet(work.readable("documents"))
     found = contents(documents, split.vocabulary.fingerprint)
     if not found.documents.get(TRAIN):
-        raise InputError("no training document has words enough in the vocabulary; lower min_documents or min_tokens")
+        given = f" of '{settings.vocabulary}'; lower" if settings.vocabulary else "; lower --min-documents or"
+        raise InputError(f"no training document has words enough in the vocabulary{given} --min-tokens")
     return found
 
 
@@ -135,6 +137,7 @@ def _manifest(
     dropped = dict(screened.dropped)
     if screened.kept > kept:
         dropped["too_short"] = dropped.get("too_short", 0) + screened.kept - kept
+    unseen = split.vocabulary.unseen
     return {
         "kind": CORPUS_KIND,
         "version": CORPUS_VERSION,
@@ -148,6 +151,7 @@ def _manifest(
         "tokens": sum(found.tokens.values()),
         "tokens_by_split": found.tokens,
         "entries": sum(found.entries.values()),
+        **({"unseen": asdict(unseen)} if unseen else {}),
         "vocabulary_fingerprint": split.vocabulary.fingerprint,
         "fingerprint": found.fingerprint,
     }

@@ -22,8 +22,11 @@ _BLANK_LINE = re.compile(rb"\r?\n\r?\n")
 _FOLD = re.compile(r"\r?\n(?=[ \t])")
 _FIELD = re.compile(r"^([A-Za-z][A-Za-z0-9-]*):[ \t]*([^\r\n]*)", re.MULTILINE)
 _CHARSET = re.compile(r"charset\s*=\s*\"?([^\s\";]+)", re.IGNORECASE)
-_ANSWER = re.compile(r"\s*(?:re|fwd?|fw|aw|wg|sv|antwort)\s*(?:\[\d+\])?\s*:", re.IGNORECASE)
+_ANSWER = re.compile(r"\s*(?:re|fwd?|fw|aw|wg|sv|antwort)\s*(?:\[\d+\]\s*)?:", re.IGNORECASE)
 _PLAIN_ADDRESS = re.compile(r"[\w.+'-]+@[\w.-]+")
+_NOT_IN_AN_ADDRESS = re.compile(r"[\s<>,;\"']+")
+_NOT_TEXT = ("application/", "image/", "audio/", "video/", "font/", "model/")
+_LONGEST_VALUE = 2000        # of a header: what is longer is no name and no subject, and slow to parse
 _MAX_PARTS = 200
 
 
@@ -52,6 +55,8 @@ def read_mail(data: bytes) -> Mail | None:
     kind = fields.get("content-type", "").lower()
     if kind.startswith(("multipart/", "message/")):
         body = _multipart_text(data)
+    elif kind.startswith(_NOT_TEXT):
+        body = ""
     else:
         content = _unencoded(data[blank.end() :] if blank else b"", fields.get("content-transfer-encoding", ""))
         charset = _CHARSET.search(kind)
@@ -66,7 +71,7 @@ def _fields(head: str) -> dict[str, str]:
     """Header fields in lower case, folded lines joined, the first of each name."""
     result: dict[str, str] = {}
     for name, value in _FIELD.findall(_FOLD.sub("", head)):
-        result.setdefault(name.lower(), value.strip())
+        result.setdefault(name.lower(), value[:_LONGEST_VALUE].strip())
     return result
 
 
@@ -86,7 +91,8 @@ def _address(value: str) -> str | None:
     if _PLAIN_ADDRESS.fullmatch(value):
         return value.lower()
     text = _decoded(value)
-    for candidate in (parseaddr(text)[1], *re.findall(r"[^\s<>,;\"']+@[^\s<>,;\"']+", text)[-1:]):
+    pieces = [piece for piece in _NOT_IN_AN_ADDRESS.split(text) if "@" in piece[1:-1]]
+    for candidate in (parseaddr(text)[1], *pieces[-1:]):
         if "@" in candidate:
             return candidate.lower().strip(".")
     return None
@@ -100,7 +106,7 @@ def _unencoded(content: bytes, encoding: str) -> bytes:
         try:
             return b64decode(content)
         except binascii.Error:
-            return content
+            return b""                                # letters of a code, no words
     return content
 
 

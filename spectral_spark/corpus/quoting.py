@@ -5,8 +5,8 @@ from bisect import bisect_left
 
 _RULE = r"[-_=*~]"
 _SEPARATOR = re.compile(
-    rf"^[^\n>]{{0,3}}{_RULE}{{2,}}[ \t]*(?:original (?:message|appointment)|forwarded\b|forward(?:ed)? header|"
-    rf"begin forwarded|reply separator|urspr\S+ nachricht)"
+    rf"^[ \t]*[^\n>]{{0,3}}{_RULE}{{2,}}[ \t]*(?:original (?:message|appointment)|forwarded\b|forward(?:ed)? header|"
+    rf"begin forwarded|reply separator|inline attachment follows|urspr\S+ nachricht)"
     r"|^[ \t]*(?:begin forwarded message|forwarded by [^\n]{3,80} on \d)",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -14,6 +14,8 @@ _WROTE = re.compile(r"\b(?:wrote|writes):[ \t]*$", re.IGNORECASE | re.MULTILINE)
 _ON_A_DATE = re.compile(r"[ \t]*on\b.*\d", re.IGNORECASE)
 _TO = re.compile(r"^[ \t]*To:", re.MULTILINE)
 _SUBJECT = re.compile(r"^[ \t]*(?:Subject|Re):", re.MULTILINE)
+_SENDER = re.compile(r"^[ \t]*(?:From|Sent|Date|Return-path):", re.MULTILINE)
+_FIELD = re.compile(r"[ \t]*([A-Za-z][A-Za-z-]{1,40}):")
 _QUOTED_LINE = re.compile(r"^[ \t]*[A-Za-z]{0,3}>.*\n?", re.MULTILINE)
 _ATTRIBUTION = re.compile(
     r"^\s*(?:from|sent|sent by|date|please respond to|cc|bcc|importance|reply-to)\b\s*:?"
@@ -22,6 +24,7 @@ _ATTRIBUTION = re.compile(
 )
 _LONGEST_LINE = 300
 _HEADER_SPAN = 6000          # a list of addressees can be long
+_BLOCK_SPAN = 1000           # headers without their addressees are short
 _ATTRIBUTION_LINES = 9
 
 
@@ -36,6 +39,7 @@ def own_words(body: str) -> str:
     if separator:
         body = body[: separator.start()]
     body = _before_header_block(body)
+    body = _before_sender_block(body)
     body = _before_attribution(body)
     return _QUOTED_LINE.sub("", body) if ">" in body else body
 
@@ -79,6 +83,26 @@ def _before_header_block(body: str) -> str:
         end = subjects[following]
         if end - to.end() <= _HEADER_SPAN and _only_addresses(body[to.end() : end]):
             return body[: _attribution_start(body, to.start())]
+    return body
+
+
+def _before_sender_block(body: str) -> str:
+    """Cut at lines that name sender, date and subject together, one header field after the other."""
+    looked = 0
+    for start in _SENDER.finditer(body) if "Subject:" in body else ():
+        if start.start() < looked:
+            continue
+        fields: set[str] = set()
+        looked = start.start()
+        for line in body[start.start() : start.start() + _BLOCK_SPAN].split("\n"):
+            field = _FIELD.match(line)
+            if field:
+                fields.add(field[1].lower())
+            elif not (line[:1].isspace() and line.strip()):          # neither a field nor the rest of a folded one
+                break
+            looked += len(line) + 1
+        if {"from", "subject"} <= fields and fields & {"sent", "date"}:
+            return body[: start.start()]
     return body
 
 

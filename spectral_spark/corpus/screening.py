@@ -59,13 +59,13 @@ def screen(counted: DataFrame, settings: IngestSettings, work: Workplace) -> Scr
     if settings.missing_path == "error" and tally.get("null_path"):
         raise InputError(
             f"document tree: {tally['null_path']:,} documents have a null in their path; drop them "
-            "(missing_path drop) or file them under 'unknown' (missing_path unknown)"
+            "(--missing-path drop) or file them under 'unknown' (--missing-path unknown)"
         )
     return Screened(usable.select("doc_id", "path", "words", "counts"), read, dict(sorted(tally.items())))
 
 
 def _refuse_repeated_ids(counted: DataFrame, column: str) -> None:
-    repeated = counted.groupBy("doc_id").count().filter(F.col("count") > 1).filter(F.col("doc_id").isNotNull())
+    repeated = counted.filter(F.col("problem").isNull()).groupBy("doc_id").count().filter(F.col("count") > 1)
     found = repeated.agg(F.count("*"), F.sum("count")).collect()[0]
     if found[0]:
         raise InputError(

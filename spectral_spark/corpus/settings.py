@@ -12,6 +12,7 @@ SOURCES = ("enron", "amazon", "folders", "uci", "table")
 MISSING_PATH = ("drop", "unknown", "error")
 TABLE_FORMATS = ("parquet", "json", "csv")
 MEBIBYTE = 1 << 20
+LARGEST_VOCABULARY = 2**31 - 1
 
 Progress = Callable[[str], None]
 
@@ -50,6 +51,8 @@ class IngestSettings:
     min_documents : a word must occur in this many training documents.
     max_document_share : a word in a larger share of the training documents is dropped. None: 0.5 for text, 1.0 for
         words that come ready-made (``uci``, ``tokens_col``).
+    vocabulary : a model or corpus whose words are taken, exactly and in their order; ``vocab_size`` then
+        does not apply; ``min_documents`` and ``max_document_share`` only tell which of the words it lacks recur.
     holdout : documents marked as test, ``N`` or ``N/group`` (a group is the first level of the path; never more than
         half of a group is taken), or None.
     seed : decides which documents are held out, together with their ids.
@@ -73,6 +76,7 @@ class IngestSettings:
     vocab_size: int = 10_000
     min_documents: int = 10
     max_document_share: float | None = None
+    vocabulary: str | None = None
     holdout: str | int | Holdout | None = None
     seed: int = 0
     text_col: str | None = None
@@ -106,6 +110,8 @@ class IngestSettings:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise SettingsError(f"{name} is {value!r}; it must be a whole number of at least 1")
+        if self.vocab_size > LARGEST_VOCABULARY:
+            raise SettingsError(f"vocab_size is {self.vocab_size:,}; word ids end at {LARGEST_VOCABULARY:,}")
         share = self.max_document_share
         if share is not None and not 0 < share <= 1:
             raise SettingsError(f"max_document_share is {share}; it must be above 0 and at most 1")
@@ -147,6 +153,8 @@ class IngestSettings:
         values["holdout"] = None if self.split is None else str(self.split)
         values["path_cols"] = list(self.path_cols)
         values["max_document_share"] = self.document_share
+        if self.vocabulary is not None:
+            values["vocab_size"] = None
         values["drop_duplicates"] = self.duplicates_dropped
         return values
 

@@ -1,17 +1,20 @@
 """A held-out part that depends on the seed and the document ids alone, and a vocabulary that has not seen it."""
 
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from spectral_spark.corpus.known_words import known_words
 from spectral_spark.corpus.settings import Holdout, IngestSettings
 from spectral_spark.corpus.vocabulary import (
     STATISTICS,
     Vocabulary,
     choose_vocabulary,
+    given_vocabulary,
     index_documents,
     term_statistics,
 )
@@ -20,6 +23,7 @@ from spectral_spark.errors import SettingsError
 
 _ROUNDS = 8
 _Candidate = tuple[str, str, int]          # id, group, largest number to take of that group
+_Chooser = Callable[[DataFrame | None, int], Vocabulary]         # from held-out statistics and number of the others
 _CANDIDATES = (
     "doc_id string, path array<string>, words array<string>, counts array<int>, group string, rank string, half long"
 )
@@ -41,26 +45,35 @@ def split_documents(usable: DataFrame, n_usable: int, settings: IngestSettings, 
     place, until all held-out documents have words enough.
     """
     spark = usable.sparkSession
-    statistics = term_statistics(usable).filter(F.col("documents") >= settings.min_documents)
+    statistics = term_statistics(usable)
+    if settings.vocabulary is None:
+        statistics = statistics.filter(F.col("documents") >= settings.min_documents)
     statistics.write.parquet(work.part("statistics"))
-    statistics = spark.read.schema(STATISTICS).parquet(work.readable("statistics"))
+    choose = _chooser(spark.read.schema(STATISTICS).parquet(work.readable("statistics")), settings)
     holdout = settings.split
     if holdout is None:
-        return Split(choose_vocabulary(statistics, None, n_usable, settings), _ids([]))
+        return Split(choose(None, n_usable), _ids([]))
     if holdout.documents >= n_usable and not holdout.per_group:
         raise SettingsError(f"holdout {holdout} of {n_usable:,} usable documents leaves none to train on")
     spare = max(20, holdout.documents // 4)
     while True:
         candidates = _candidates(usable, holdout, holdout.documents + spare, settings.seed, work)
         ranked = _ranked(candidates)
-        split = _settle(candidates, ranked, holdout, statistics, n_usable, settings)
+        split = _settle(candidates, ranked, holdout, choose, n_usable, settings)
         if not _ran_out(ranked, split, holdout, holdout.documents + spare):
             return split
         spare *= 8
 
 
+def _chooser(statistics: DataFrame, settings: IngestSettings) -> _Chooser:
+    if settings.vocabulary is None:
+        return lambda held_out, n_training: choose_vocabulary(statistics, held_out, n_training, settings)
+    words = known_words(settings.vocabulary)
+    return lambda held_out, n_training: given_vocabulary(words, statistics, held_out, n_training, settings)
+
+
 def _settle(
-    candidates: DataFrame, ranked: list[_Candidate], holdout: Holdout, statistics: DataFrame, n_usable: int,
+    candidates: DataFrame, ranked: list[_Candidate], holdout: Holdout, choose: _Chooser, n_usable: int,
     settings: IngestSettings,
 ) -> Split:
     """Take the first candidates, choose the vocabulary without them, send back the short ones, and again."""
@@ -68,7 +81,7 @@ def _settle(
     for _ in range(_ROUNDS):
         chosen = _first(ranked, returned, holdout)
         tested = candidates.join(F.broadcast(candidates.sparkSession.createDataFrame(_ids(chosen))), "doc_id")
-        vocabulary = choose_vocabulary(statistics, term_statistics(tested), n_usable - len(chosen), settings)
+        vocabulary = choose(term_statistics(tested), n_usable - len(chosen))
         long_enough = index_documents(candidates, vocabulary, settings.min_tokens).select("doc_id").toArrow()
         short = {doc_id for doc_id, _, _ in ranked} - set(long_enough["doc_id"].to_pylist())
         if short.isdisjoint(chosen):

@@ -12,13 +12,14 @@ from spectral_spark.storage import resolve
 
 MAX_WORD_LENGTH = 40
 _MEMO_LIMIT = 500_000
+_MARKS_IN_A_ROW = 30
 _ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\uff07": "'", "`": "'"})
 
 
 @cache
-def _unicode_word() -> re.Pattern[str]:
-    """Letters, digits and their combining marks: ``\\w`` alone would cut Devanagari words at vowel signs."""
+def _marks() -> str:
+    """The combining marks, as the inside of a character class."""
     marks = [code for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) in ("Mn", "Mc")]
     ranges: list[list[int]] = []
     for code in marks:
@@ -26,9 +27,24 @@ def _unicode_word() -> re.Pattern[str]:
             ranges[-1][1] = code
         else:
             ranges.append([code, code])
-    marks_class = "".join(f"{chr(low)}-{chr(high)}" for low, high in ranges)
-    letters = rf"(?:[^\W_]|[{marks_class}])+"
+    return "".join(f"{chr(low)}-{chr(high)}" for low, high in ranges)
+
+
+@cache
+def _unicode_word() -> re.Pattern[str]:
+    """Letters, digits and their combining marks: ``\\w`` alone would cut Devanagari words at vowel signs."""
+    letters = rf"(?:[^\W_]|[{_marks()}])+"
     return re.compile(f"{letters}(?:'{letters})*")
+
+
+@cache
+def _pile_of_marks() -> re.Pattern[str]:
+    """More marks in a row than any script needs (Unicode's stream-safe limit, UAX 15), which normalise slowly.
+
+    The two halfwidth sound marks are letters that normalise to marks.
+    """
+    mark = rf"[{_marks()}\uff9e\uff9f]"
+    return re.compile(f"({mark}{{{_MARKS_IN_A_ROW}}}){mark}+")
 
 
 class Tokeniser:
@@ -80,7 +96,10 @@ class Tokeniser:
             text = " ".join(w for w in text.split() if "@" not in w and "://" not in w and "www." not in w)
         if text.isascii():
             return _ASCII_WORD.findall(text.lower().replace("`", "'"))
-        text = unicodedata.normalize("NFKC", text.translate(_APOSTROPHES)).lower()
+        text = text.translate(_APOSTROPHES)
+        if max(map(len, text.split()), default=0) > _MARKS_IN_A_ROW:
+            text = _pile_of_marks().sub(r"\1", text)
+        text = unicodedata.normalize("NFKC", text).lower()
         return _unicode_word().findall(text)
 
 

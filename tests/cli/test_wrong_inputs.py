@@ -65,7 +65,7 @@ def test_a_truncated_archive(complaint: Complaint, tmp_path: Path) -> None:
                                              for i in range(300)})
     whole.write_bytes(whole.read_bytes()[:-2000])
     message = complaint(*ingest("enron", whole, tmp_path))
-    assert "mail.tar.gz" in message
+    assert "mail.tar.gz' is truncated: it ends in the middle; get it again" in message
 
 
 def test_a_file_that_is_no_archive(complaint: Complaint, tmp_path: Path) -> None:
@@ -81,7 +81,8 @@ def test_a_binary_file_is_not_a_document(complaint: Complaint, tmp_path: Path) -
 
 def test_a_binary_file_is_not_a_table(complaint: Complaint, tmp_path: Path) -> None:
     (tmp_path / "t.parquet").write_bytes(os.urandom(5000))
-    complaint(*ingest("table", tmp_path / "t.parquet", tmp_path, "--text-col", "text"))
+    message = complaint(*ingest("table", tmp_path / "t.parquet", tmp_path, "--text-col", "text"))
+    assert f"reading '{tmp_path / 't.parquet'}' failed: " in message
 
 
 def test_a_huge_mail_alone(complaint: Complaint, tmp_path: Path) -> None:

@@ -119,3 +119,24 @@ def test_huge_name_records_are_skipped() -> None:
     header.type, header.size = tarfile.GNUTYPE_LONGNAME, 8 << 20
     data = header.tobuf(tarfile.GNU_FORMAT) + b"n" * (8 << 20) + tar_bytes([("short", b"x")], "w")
     assert read(data) == [Member("short", b"x", None)]
+
+
+@pytest.mark.parametrize("size", [b"-0000000001\0", b"0o000000017\0", b"0000000_017\0", b"+0000000017\0",
+                                  b"\xff" * 12])
+@pytest.mark.parametrize("kind", [tarfile.REGTYPE, tarfile.DIRTYPE, tarfile.GNUTYPE_LONGNAME])
+def test_sizes_that_are_no_numbers_are_refused_with_the_member(size: bytes, kind: bytes) -> None:
+    member = tarfile.TarInfo("second")
+    member.type = kind
+    header = bytearray(member.tobuf(tarfile.GNU_FORMAT))
+    header[124:136], header[148:156] = size, b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+    data = tar_bytes([("first", b"x")], "w")[:1024] + header + bytes(4096)
+    with pytest.raises(InputError, match=r"a\.tar\.gz' is damaged \(bad member header of 'second/?'\)"):
+        read(data)
+
+
+def test_sizes_in_bytes_are_read() -> None:
+    header = bytearray(tarfile.TarInfo("one").tobuf(tarfile.GNU_FORMAT))
+    header[124:136], header[148:156] = b"\x80" + bytes(10) + b"\x05", b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+    assert read(bytes(header) + b"hello" + bytes(507 + 1024)) == [Member("one", b"hello", None)]

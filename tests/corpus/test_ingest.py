@@ -69,6 +69,33 @@ def test_vocabulary_counts_and_split_equal_plain_python(run_ingest: Ingest, tmp_
         assert row["occurrences"] == sum(words.count(row["term"]) for words in training)
 
 
+def test_a_given_vocabulary_is_kept_and_what_it_lacks_is_counted(run_ingest: Ingest, tmp_path: Path) -> None:
+    first = run_ingest("table", write(tmp_path / "one", rows()), "first", vocab_size=20, min_documents=4, **COLUMNS)
+    table = [{**row, "id": f"new-{row['id']}"} for row in rows(120)]
+    given = {"vocabulary": str(tmp_path / "first"), "min_documents": 4, "min_tokens": 2, "holdout": 10, **COLUMNS}
+    corpus = run_ingest("table", write(tmp_path / "two", table), "second", **given)
+    assert corpus.vocabulary == first.vocabulary
+    known, test = set(first.vocabulary), words_by_document(corpus, "test")
+    assert len(test) == 10
+    texts = {row["id"]: Counter(row["text"].split()) for row in table}
+    kept = {name: {word: n for word, n in words.items() if word in known} for name, words in texts.items()}
+    assert words_by_document(corpus) == {name: words for name, words in kept.items() if sum(words.values()) >= 2}
+    training = [words for name, words in texts.items() if name not in test]
+    documents = Counter(word for words in training for word in words)
+    occurrences = sum(training, Counter())
+    for row in corpus.vocabulary_table.to_pylist():
+        assert (row["documents"], row["occurrences"]) == (documents[row["term"]], occurrences[row["term"]])
+    lacking = {word: n for word, n in occurrences.items() if word not in known}
+    again = sum(n for word, n in lacking.items() if documents[word] >= 4)
+    total = occurrences.total()
+    assert corpus.manifest["unseen"] == {
+        "words": len(lacking), "tokens": sum(lacking.values()), "share": sum(lacking.values()) / total,
+        "recurring_tokens": again, "recurring_share": again / total}
+    assert again
+    with pytest.raises(InputError, match="has no vocabulary/"):
+        run_ingest("table", tmp_path / "two", "third", **{**given, "vocabulary": str(tmp_path)})
+
+
 def test_holdout_by_group_takes_at_most_half_of_a_small_group(run_ingest: Ingest, tmp_path: Path) -> None:
     table = [row for row in rows() if not row["text"].startswith("rare")]
     sizes = Counter(row["group"] for row in table)

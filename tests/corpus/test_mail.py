@@ -90,3 +90,25 @@ def test_whose_subject_it_is(subject: str, starts: bool) -> None:
     found = read_mail(f"From: a@b.c\nSubject: {subject}\n\nb".encode())
     assert found is not None
     assert found.starts_a_thread is starts
+
+
+@pytest.mark.parametrize("header", [
+    "From: " + "a" * 2_000_000, "From: " + "a@" * 500_000, "From: " + "<a@" * 500_000, 'From: "' + "a\\" * 500_000,
+    "From: a@b.c\nSubject: re" + " " * 1_000_000 + "x", "From: a@b.c\nSubject: " + "=?a?q?" * 200_000,
+    "From: a@b.c\nContent-Type: text/plain; " + "charset " * 200_000, "From: " + "\n a" * 500_000,
+])
+def test_hostile_headers_take_no_quadratic_time(header: str) -> None:
+    found = read_mail(f"{header}\n\nbody".encode())                            # minutes to hours, if they did
+    assert found is not None
+    assert found.body == "body"
+    assert len(found.subject) + len(found.sender or "") < 5000
+    assert found.starts_a_thread in (True, False)
+
+
+@pytest.mark.parametrize("headers", [
+    "Content-Type: application/pdf", "Content-Type: image/svg+xml", "Content-Transfer-Encoding: base64",
+])
+def test_what_is_no_text_gives_no_words(headers: str) -> None:
+    found = read_mail(f"From: a@b.c\nSubject: s\n{headers}\n\nQUJD/endobj/RGVmgh=stream words\n".encode())
+    assert found is not None
+    assert found.body == ""

@@ -26,6 +26,11 @@ theirs theirs
     "---------------------- Forwarded by Ann Lee/HOU/ECT on 03/14/2001 \n04:02 PM ---------------------------",
     "----- Forwarded by Ann Lee", "-----Original Appointment-----", "---------- Forwarded message ----------",
     "______________________________ Forward Header __________", "Begin forwarded message:",
+    "--------- Inline attachment follows ---------", "\t\t     -----Original Message-----",
+    " " * 30 + "---------------------- Forwarded by Ann Lee on 03/14/2001",
+    "From: Bob Ray\nSent: Monday, May 1, 2000 1:00 PM\nSubject: meeting\n",
+    "\tFrom:\tBob Ray\n\tDate:\tMonday,\n\t\tMay 1\n\tImportance: high\n\tSubject:\tmeeting\n",
+    "Date: Sat, 30 Jun 2001\nFrom: bob@example.com\nMessage-ID: <d3@example.com>\nSubject: Fwd: meeting",
 ])
 def test_everything_after_a_separator_goes(separator: str) -> None:
     assert own_words(f"mine first\n\n{separator}\ntheirs\nTo: x\n").split() == ["mine", "first"]
@@ -55,6 +60,14 @@ def test_text_that_only_mentions_to_and_subject_stays() -> None:
     assert own_words(body) == body
 
 
+@pytest.mark.parametrize("body", [
+    "From: Houston\nTo reach us\nDate: open\nSubject: to approval\n", "From: Monday\nwe meet\n\nSubject: none\nmore\n",
+    "Date: tomorrow\nSubject: the plan\nTime: noon\n", "Follow the inline attachment follows below -- thanks\n",
+])
+def test_a_few_words_with_colons_stay(body: str) -> None:
+    assert own_words(body) == body
+
+
 def test_marked_lines_go_and_the_answers_between_them_stay() -> None:
     body = "Hi\n\nOn Mon, 1 May 2000, Bob Ray wrote:\n> first?\nyes\n> > older\n>second?\nJR> third\nno\n"
     assert own_words(body).split() == ["Hi", "yes", "no"]
@@ -78,6 +91,7 @@ def test_ordinary_sentences_stay() -> None:
     "-" * 1_000_000, "To: a\n" * 100_000, "On " * 300_000, ">" * 1_000_000, "To: a\nb\nc\nd\n" * 50_000 + "Subject: x",
     "x <" * 300_000 + "\n" + "on a\n" * 100_000 + "wrote", " \n" * 500_000, "\"" * 500_000 + " wrote:",
     '"ab" <c@d.e> wrote\n' * 50_000 + '"ab" wrote:\n>' * 50_000, "on 1\n" * 100_000 + "wrote:",
+    "From: a\n" * 100_000 + "Subject:", " " * 1_000_000 + "-", "From:" * 200_000 + "Subject:", "-- " * 300_000,
 ])
 def test_hostile_bodies_take_no_quadratic_time(body: str) -> None:
     start = time.perf_counter()

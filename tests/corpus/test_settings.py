@@ -20,6 +20,7 @@ def test_holdouts(value: str | int, holdout: Holdout) -> None:
     ({"holdout": "0"}, "holdout '0' is not a count"),
     ({"holdout": "10%"}, "give N or N/group"),
     ({"vocab_size": 0}, "vocab_size is 0"),
+    ({"vocab_size": 2**31}, "vocab_size is 2,147,483,648; word ids end at"),
     ({"min_documents": 1.5}, "min_documents is 1.5"),
     ({"max_document_share": 1.2}, "above 0 and at most 1"),
     ({"missing_path": "ignore"}, "missing_path 'ignore' is not one of"),

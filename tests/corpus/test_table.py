@@ -50,13 +50,17 @@ def test_the_three_formats_agree(run_ingest: Ingest, tmp_path: Path) -> None:
     assert len(fingerprints) == 1
 
 
-def test_rows_that_cannot_be_read_are_counted(run_ingest: Ingest, tmp_path: Path) -> None:
+def test_rows_that_cannot_be_used_are_counted_and_share_no_id_with_others(run_ingest: Ingest, tmp_path: Path) -> None:
     columns = {"text_col": "text", "path_cols": ["division"], "id_col": "id"}
-    lines = run_ingest("table", write_json(tmp_path / "t.json", '{"id": "e", "text": broken\n'), "one", **columns)
-    assert lines.manifest["dropped"] == {"empty": 1, "unreadable": 1}
-    fields = run_ingest("table", write_csv(tmp_path / "t.csv", "e,gas,north,fine,one too many\n"), "two", **columns)
-    assert fields.manifest["dropped"] == {"empty": 1, "unreadable": 1}
+    nameless = '{"id": null, "division": "gas", "text": "valve"}\n'
+    broken = '{"id": "e", "text": broken\n' * 2 + "{nothing\n" + nameless * 2
+    lines = run_ingest("table", write_json(tmp_path / "t.json", broken), "one", **columns)
+    assert lines.manifest["dropped"] == {"empty": 1, "null_id": 2, "unreadable": 3}
+    wrong = "a,gas,north,fine,one too many\n" * 2
+    fields = run_ingest("table", write_csv(tmp_path / "t.csv", wrong), "two", drop_duplicates=True, **columns)
+    assert fields.manifest["dropped"] == {"empty": 1, "unreadable": 2}
     assert words_by_document(lines) == words_by_document(fields)
+    assert set(words_by_document(fields)) == {"a", "b", "d"}
 
 
 def test_ready_made_tokens_are_taken_as_they_are(run_ingest: Ingest, tmp_path: Path) -> None:

@@ -79,3 +79,12 @@ def test_stop_word_lists(tmp_path: Path) -> None:
     assert {"the", "and", "we'll"} <= load_stop_words("english")
     with pytest.raises(SettingsError, match="stop words"):
         load_stop_words(str(tmp_path / "absent.txt"))
+
+
+@pytest.mark.parametrize("marks", ["\u0301\u0316", "\uff9e\u0334"])
+def test_piles_of_marks_take_no_quadratic_time(marks: str) -> None:
+    assert PLAIN.counts("word a" + marks * 1_000_000).keys() - {"word"} == PLAIN.counts("a" + marks * 15).keys()
+
+
+def test_words_with_many_marks_stay_whole() -> None:
+    assert PLAIN.counts("a" + "\u0316\u0301" * 15) == PLAIN.counts("á" + "\u0316" * 15 + "\u0301" * 14)

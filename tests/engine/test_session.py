@@ -11,11 +11,11 @@ import pytest
 
 from spectral_spark.engine import session
 from spectral_spark.errors import SettingsError
+from tests.cluster.standalone import fresh_environment
 
 STARTED = """
 import json, os, sys
 from spectral_spark.engine.session import start_session
-from tests.cluster.standalone import fresh_environment
 spark = start_session("probe", master="local[2]", log=sys.argv[1],
                       settings={"spark.sql.shuffle.partitions": "3"},
                       fallbacks={"spark.sql.shuffle.partitions": "9", "spark.driver.memory": "600m",

@@ -7,6 +7,7 @@ from spectral_spark.cli.checks import input_is_there, output_is_free
 from spectral_spark.cli.flags import Flag, names, share, whole_number
 from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
+from spectral_spark.corpus.known_words import known_words
 from spectral_spark.corpus.settings import MISSING_PATH, SOURCES, TABLE_FORMATS, IngestSettings
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ FLAGS = (
     Flag("min-documents", "drop words in fewer training documents (default 10)", whole_number(1), "N"),
     Flag("max-document-share", "drop words in a larger share of the training documents (default 0.5 for text)", share,
          "SHARE"),
+    Flag("vocabulary", "use the words of this model or corpus, so that an update with it is exact; the other limits on "
+         "words then drop none", metavar="PATH"),
     Flag("holdout", "set so many documents aside for testing, in all or of every group: 1000 or 100/group",
          metavar="N|N/group"),
     Flag("seed", "decides which documents are held out (default 0)", whole_number(), "N"),
@@ -31,8 +34,10 @@ FLAGS = (
     Flag("missing-path", "documents with a null in their path (default drop, and count)", choices=MISSING_PATH),
     Flag("stop-words", "english (default), none, or a file with one word per line", metavar="WHICH"),
     Flag("min-word-length", "drop shorter words (default 3)", whole_number(1), "N"),
+    Flag("min-tokens", "drop documents with fewer words (default 3)", whole_number(1), "N"),
     Flag("drop-duplicates", "drop all but one of the documents with the same text (mail: always)", switch=True),
     Flag("max-document-bytes", "drop and count larger mails and files (default 10 MiB)", whole_number(1), "N"),
+    Flag("max-input-bytes", "refuse an archive that unpacks to more (default 1 TiB)", whole_number(1), "N"),
     OVERWRITE,
 )
 
@@ -50,17 +55,26 @@ def plan(settings: Namespace) -> list[str]:
     held_out = f"{wanted.split} documents held out" if wanted.split else "no documents held out"
     return [
         f"read '{wanted.input}' as {wanted.source}",
-        f"keep at most {number(wanted.vocab_size)} words that are in at least {wanted.min_documents} documents and in "
-        f"at most {wanted.document_share:.0%} of them; {held_out}",
+        f"{_words(wanted)}; {held_out}",
         f"write the corpus to '{wanted.output}'",
         "memory: documents stream through the workers; the driver holds the vocabulary only",
     ]
 
 
+def _words(wanted: IngestSettings) -> str:
+    if wanted.vocabulary is not None:
+        return (f"use the {number(len(known_words(wanted.vocabulary)))} words of '{wanted.vocabulary}'; "
+                "--vocab-size, --min-documents and --max-document-share drop none of them")
+    return (f"keep at most {number(wanted.vocab_size)} words that are in at least {wanted.min_documents} documents and "
+            f"in at most {wanted.document_share:.0%} of them")
+
+
 def run(run: "Run", settings: Namespace) -> None:
     from spectral_spark.corpus.ingest import ingest
+    from spectral_spark.locking import only_writer
 
-    manifest = ingest(run.spark, settings_of(settings), progress=run.terminal.progress)
+    with only_writer(settings.output):
+        manifest = ingest(run.spark, settings_of(settings), progress=run.terminal.progress)
     run.terminal.say(*ending(manifest, settings.output, run.seconds))
 
 
@@ -68,11 +82,17 @@ def ending(manifest: dict[str, Any], output: str, seconds: float) -> list[str]:
     """What an ingest tells at its end."""
     dropped = [f"{number(count)} {reason.replace('_', ' ')}" for reason, count in manifest["dropped"].items() if count]
     test = manifest["documents"].get("test", 0)
-    return [
+    lines = [
         f"corpus {output}: {number(manifest['kept'])} of {number(manifest['read'])} documents, "
         f"{number(manifest['tokens'])} words, {number(manifest['terms'])} distinct, in {duration(seconds)}",
         f"  dropped: {', '.join(dropped) or 'none'}; held out for testing: {number(test)}",
     ]
+    if unseen := manifest.get("unseen"):
+        lines.append(
+            f"  not in the given vocabulary: {number(unseen['words'])} words, {number(unseen['tokens'])} times "
+            f"({unseen['share']:.1%} of all; {unseen['recurring_share']:.1%} in words that recur)"
+        )
+    return lines
 
 
 VERB = Verb(

@@ -85,12 +85,14 @@ def _documents(run: "Run", path: str, model: "SpectralHDPModel") -> "tuple[DataF
 
     corpus = open_corpus(run.spark, path)
     documents = corpus.documents("train")
+    left_out = corpus.manifest.get("unseen") or {"recurring_tokens": 0, "recurring_share": 0.0}
     if model.words is None or corpus.vocabulary == model.words:
-        return documents, 0.0
+        return documents, left_out["recurring_share"]
     frame = translated(documents, corpus.vocabulary, model.words)
     known = F.aggregate("counts", F.lit(0), lambda total, count: total + count)
     totals = frame.agg(F.sum(UNSEEN).alias("unseen"), F.sum(known).alias("known")).first()
     unseen, words = (float(totals["unseen"] or 0), float(totals["known"] or 0)) if totals else (0.0, 0.0)
+    unseen += left_out["recurring_tokens"]
     return frame, unseen / max(unseen + words, 1.0)
 
 

@@ -115,11 +115,14 @@ def _path(frame: DataFrame, columns: tuple[str, ...]) -> Column:
 
 
 def _with_ids(named: DataFrame, settings: IngestSettings) -> DataFrame:
-    """Ids as given; else the hash of path and content, numbered among equal rows (which of them is which is moot)."""
+    """Ids as given; else the hash of path and content, numbered among equal rows (which of them is which is moot).
+
+    A row with a problem is only counted: its id need not be unique, but must not be that of a row that is used.
+    """
     content = "text" if settings.text_col else "words"
     hashed = F.substring(F.sha2(F.to_json(F.struct("path", content)), 256), 1, 32)
     if settings.id_col:
-        doc_id = F.coalesce("given", F.concat(F.lit("no-id-"), hashed))
+        doc_id = F.when(F.col("problem").isNull(), F.col("given")).otherwise(F.concat(F.lit("unused-"), hashed))
     else:
         number = F.row_number().over(Window.partitionBy("hash").orderBy("hash"))
         named = named.withColumn("hash", hashed).withColumn("number", number)
