@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from spectral_spark.cli.checks import corpus_manifest, input_is_there, model_summary, output_is_free
 from spectral_spark.cli.flags import Flag
-from spectral_spark.cli.resuming import CHECKPOINT_FLAGS, checkpoint_dir, forget
+from spectral_spark.cli.resuming import CHECKPOINT_FLAGS, resuming
 from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
 from spectral_spark.errors import InputError, SettingsError
@@ -44,10 +44,9 @@ def run(run: "Run", settings: Namespace) -> None:
     from spectral_spark.cli.verbs.fit import save
     from spectral_spark.locking import only_writer
 
-    with only_writer(settings.output):
+    with only_writer(settings.output), resuming(settings, settings.output) as kept:
         model = SpectralHDPModel.load(settings.model)
         before, drifts = model, []
-        kept = checkpoint_dir(settings, settings.output)
         if settings.corpus:
             replay = _documents(run, settings.replay, model)[0] if settings.replay else None
             model = _changed(run, model, settings.corpus, settings, kept, replay=replay)
@@ -57,7 +56,6 @@ def run(run: "Run", settings: Namespace) -> None:
         if settings.merge:
             model = model.merge(SpectralHDPModel.load(settings.merge))
         save(model, settings.output, settings.overwrite)
-        forget(settings, settings.output)
     warnings = [text for change in drifts if change for text in (change.get("drift") or {}).get("warnings", [])]
     run.terminal.say(*ending(before, model, settings.output, run.seconds, warnings))
     if warnings and settings.fail_on_drift:
