@@ -2,16 +2,17 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from spectral_spark import storage
-from spectral_spark.engine.checkpoint import DirectoryCheckpoints, run_key
+from spectral_spark.cli.resuming import resuming
+from spectral_spark.engine.checkpoint import DirectoryCheckpoints, run_key, steps_outlive_runs
 from spectral_spark.errors import InputError
 from spectral_spark.locking import only_writer
 
@@ -60,14 +61,75 @@ def test_a_second_writer_is_refused_and_a_dead_one_replaced(tmp_path: Path) -> N
         assert other.returncode == 1
         assert f"another run is writing '{target}' (process {os.getpid()}" in other.stderr
     assert not (tmp_path / ".model.lock").exists()
-    command = [sys.executable, "-c", "import os; print(os.getpid())"]
-    dead = subprocess.run(command, capture_output=True, text=True, check=True)
-    (tmp_path / ".model.lock").write_text(json.dumps({"host": socket.gethostname(), "pid": int(dead.stdout)}))
-    with only_writer(target):
-        pass
-    (tmp_path / ".model.lock").write_text(json.dumps({"host": "elsewhere", "pid": 1}))
-    with pytest.raises(InputError, match="process 1 on elsewhere"), only_writer(target):
-        pass
+    for left_by_a_killed_run in (json.dumps({"host": "here", "pid": 1}), ""):
+        (tmp_path / ".model.lock").write_text(left_by_a_killed_run)
+        with only_writer(target), pytest.raises(InputError, match=f"process {os.getpid()} on"), only_writer(target):
+            pass
+
+
+RACE = """
+import sys, time
+from spectral_spark.errors import InputError
+from spectral_spark.locking import only_writer
+target, counter = sys.argv[1:]
+entered = 0
+while entered < 200:
+    try:
+        with only_writer(target):
+            before = int(open(counter).read())
+            open(counter, "w").write(str(before + 1))
+            entered += 1
+    except InputError:
+        time.sleep(0.0001)
+"""
+
+
+def test_writers_that_race_for_a_lock_never_hold_it_together(tmp_path: Path) -> None:
+    counter = tmp_path / "counter"
+    counter.write_text("0")
+    command = [sys.executable, "-c", RACE, str(tmp_path / "model"), str(counter)]
+    racers = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(3)]
+    errors = [racer.communicate(timeout=120)[1] for racer in racers]
+    assert [racer.returncode for racer in racers] == [0, 0, 0], errors
+    assert counter.read_text() == "600"
+
+
+def test_steps_outlive_a_run_until_its_output_is_saved(tmp_path: Path) -> None:
+    root, ours, others = str(tmp_path / "steps"), run_key("monday"), run_key("tuesday")
+    DirectoryCheckpoints(root, others).remember("moments", lambda: {"x": np.zeros(1)})
+
+    def run(value: float) -> float:
+        steps = DirectoryCheckpoints(root, ours)
+        found = steps.remember("moments", lambda: {"x": np.full(1, value)})["x"][0]
+        steps.clear()
+        return float(found)
+
+    def fail_to_save(value: float) -> None:
+        with steps_outlive_runs():
+            assert run(value) == value
+            raise OSError("the disk is full")
+
+    with pytest.raises(OSError, match="disk"):
+        fail_to_save(1.0)
+    with steps_outlive_runs():
+        assert run(2.0) == 1
+    with steps_outlive_runs():
+        assert run(3.0) == 3
+        assert run(4.0) == 3
+    assert run(5.0) == 5
+    with pytest.raises(OSError, match="disk"):
+        fail_to_save(6.0)
+    given = Namespace(checkpoint_dir=root, no_resume=True)
+    with resuming(given, str(tmp_path / "model")) as place:
+        assert (place, run(7.0)) == (root, 7)
+    assert [path.name for path in (tmp_path / "steps").iterdir()] == [others[:32]]
+
+
+def test_the_hidden_directory_of_steps_goes_with_the_run(tmp_path: Path) -> None:
+    with resuming(Namespace(checkpoint_dir=None, no_resume=False), str(tmp_path / "model")) as place:
+        assert place == str(tmp_path / ".model.checkpoints")
+        DirectoryCheckpoints(place, run_key("settings changed since")).remember("moments", lambda: {"x": np.zeros(1)})
+    assert not any(tmp_path.iterdir())
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")

@@ -1,5 +1,6 @@
 """SpectralHDP on real local Spark: right topics, the NumPy core's numbers, the same bits for any partitioning."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -157,6 +158,7 @@ def test_save_and_load_give_the_same_model(tmp_path: Path, refined: SpectralHDPM
     refined.save(str(tmp_path / "model"))
     loaded = SpectralHDPModel.load(str(tmp_path / "model"))
     assert loaded.topicsMatrix().tobytes() == refined.topicsMatrix().tobytes()
+    assert loaded.topicsMatrix().flags.c_contiguous         # the same order in memory: the same rounding in products
     assert loaded.moments == refined.moments
     assert loaded.summary == refined.summary
     assert loaded.getOrDefault("termsCol") == "terms"
@@ -169,14 +171,25 @@ def test_save_and_load_give_the_same_model(tmp_path: Path, refined: SpectralHDPM
 
 def test_damaged_newer_and_foreign_models_are_refused(tmp_path: Path, spectral: SpectralHDPModel) -> None:
     target = tmp_path / "model"
-    damages = {"newer": "upgrade", "class": "damaged", "missing": "missing", "half": "not a complete"}
+    damages = {
+        "newer": "upgrade", "changed": "differs from its manifest", "class": "holds a os.system, not a",
+        "parameter": "parameter 'shell' is unknown", "missing": "missing", "half": "not a complete",
+    }
+    line = "metadata/part-00000"
     for damage, message in damages.items():
         spectral.write().overwrite().save(str(target))
         manifest = json.loads((target / "manifest.json").read_text())
         if damage == "newer":
             (target / "manifest.json").write_text(json.dumps({**manifest, "version": 99}))
-        elif damage == "class":
-            (target / "metadata" / "part-00000").write_text('{"class": "os.system"}')
+        elif damage == "changed":
+            (target / line).write_text('{"class": "os.system"}')
+        elif damage in ("class", "parameter"):
+            metadata = json.loads((target / line).read_text())
+            metadata |= {"class": "os.system"} if damage == "class" else {"paramMap": {"shell": "rm"}}
+            text = json.dumps(metadata).encode()
+            (target / line).write_bytes(text)
+            manifest["files"][line] |= {"size": len(text), "sha256": hashlib.sha256(text).hexdigest()}
+            (target / "manifest.json").write_text(json.dumps(manifest))
         elif damage == "missing":
             (target / "topics" / "part-0.parquet").unlink()
         else:

@@ -67,9 +67,22 @@ def _changed(
 ) -> "SpectralHDPModel":
     frame, unseen = _documents(run, path, model)
     model.setProgress(run.passes)
-    return model.update(
+    updated = model.update(
         frame, unseenShare=unseen, skipKnown=settings.skip_known, checkpointDir=kept, **options
     )
+    return _with_drops(updated, model, corpus_manifest(path)["dropped"], -1 if options.get("remove") else 1)
+
+
+def _with_drops(
+    updated: "SpectralHDPModel", before: "SpectralHDPModel", dropped: dict[str, int], sign: int
+) -> "SpectralHDPModel":
+    """Count, where the model says what reading its documents dropped, what reading these did."""
+    corpus = before.summary.extra.get("corpus")
+    if not corpus or updated.summary.sources == before.summary.sources:
+        return updated
+    known = corpus.get("dropped", {})
+    total = {reason: max(known.get(reason, 0) + sign * dropped.get(reason, 0), 0) for reason in known | dropped}
+    return updated.setCorpus(corpus.get("name", ""), total)
 
 
 def _documents(run: "Run", path: str, model: "SpectralHDPModel") -> "tuple[DataFrame, float]":
