@@ -1,17 +1,20 @@
 """Nothing lost, nothing half-finished: damaged checkpoints, a full disk, two writers, one night after the other."""
 
+import errno
 import json
 import os
 import subprocess
 import sys
 from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from spectral_spark import storage
 from spectral_spark.cli.resuming import resuming
+from spectral_spark.cli.run import main
 from spectral_spark.engine.checkpoint import DirectoryCheckpoints, run_key, steps_outlive_runs
 from spectral_spark.errors import InputError
 from spectral_spark.locking import only_writer
@@ -179,6 +182,43 @@ def write_day(folder: Path, seed: int) -> Path:
         for number in range(40):
             (folder / group / f"{seed}-{number}.txt").write_text(" ".join(rng.choice(kind, 15)))
     return folder
+
+
+def test_a_failed_save_repeats_no_pass_and_drift_can_fail_an_update(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in (1, 2):
+        source = write_day(tmp_path / "in" / str(number), number)
+        for at, file in enumerate(sorted(source.rglob("*.txt")) if number == 2 else ()):
+            file.write_text(file.read_text() + (" zeppelin", " balloon", " glider", " kite")[at % 4] * 6)
+        words = ["ingest", "--source", "folders", "--input", source, "--output", tmp_path / f"day{number}"]
+        assert main([str(word) for word in [*words, "--min-documents", "2"]], spark) == 0
+    steps, model, update = tmp_path / "steps", tmp_path / "model", tmp_path / "update"
+    (steps / "of others").mkdir(parents=True)
+    command = ["fit", "--corpus", tmp_path / "day1", "--model", model, "--k", 2, "--refine-passes", 0,
+               "--concentrations", 0.5, "--checkpoint-dir", steps, "--overwrite"]
+    done: list[list[str]] = []
+
+    def full_disk(model: Any, *_: object) -> None:
+        done.append([step["name"] for step in model.summary.passes])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("spectral_spark.cli.verbs.fit.save", full_disk)
+        for flags in ([], ["--no-resume"]):
+            assert main([str(word) for word in [*command, *flags]], spark) == 1
+            assert len(list(steps.iterdir())) == 2
+    assert main([str(word) for word in command], spark) == 0
+    done.append([step["name"] for step in json.loads((model / "summary.json").read_text())["passes"]])
+    assert ["moments" in passes for passes in done] == [True, True, False]
+    assert [path.name for path in steps.iterdir()] == ["of others"]
+    words = ["update", "--corpus", tmp_path / "day2", "--model", model, "--output", update, "--fail-on-drift"]
+    assert main([str(word) for word in words], spark) == 2
+    drift = json.loads((update / "changes.json").read_text())["drift"]
+    assert (drift["drifted"], round(drift["unseen_share"], 2)) == (True, 0.29)
+    days = [json.loads((tmp_path / name / "corpus.json").read_text())["dropped"] for name in ("day1", "day2")]
+    corpus = json.loads((update / "summary.json").read_text())["extra"]["corpus"]
+    assert corpus == {"name": "day1", "dropped": {reason: days[0][reason] + days[1][reason] for reason in days[0]}}
 
 
 @pytest.mark.cluster

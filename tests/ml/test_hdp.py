@@ -10,7 +10,8 @@ from pyspark.ml import Pipeline, PipelineModel
 from pyspark.ml.evaluation import Evaluator
 from pyspark.ml.feature import CountVectorizer
 from pyspark.ml.linalg import Vectors
-from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
+from pyspark.ml.tuning import CrossValidator, CrossValidatorModel, ParamGridBuilder
+from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -188,7 +189,7 @@ def test_damaged_newer_and_foreign_models_are_refused(tmp_path: Path, spectral: 
             metadata |= {"class": "os.system"} if damage == "class" else {"paramMap": {"shell": "rm"}}
             text = json.dumps(metadata).encode()
             (target / line).write_bytes(text)
-            manifest["files"][line] |= {"size": len(text), "sha256": hashlib.sha256(text).hexdigest()}
+            manifest["files"][line] |= {"bytes": len(text), "sha256": hashlib.sha256(text).hexdigest()}
             (target / "manifest.json").write_text(json.dumps(manifest))
         elif damage == "missing":
             (target / "topics" / "part-0.parquet").unlink()
@@ -211,7 +212,7 @@ def test_solve_again_needs_no_data(spectral: SpectralHDPModel, simulated: Simula
         spectral.solveAgain(k=200)
 
 
-class Perplexity(Evaluator):
+class Perplexity(Evaluator, DefaultParamsReadable, DefaultParamsWritable):
     """Scores a fitted pipeline by how sure its distributions are: enough for a CrossValidator to run."""
 
     def _evaluate(self, dataset: DataFrame) -> float:
@@ -241,12 +242,15 @@ def test_in_a_pipeline_with_count_vectorizer(spark: SparkSession, tmp_path: Path
     assert (stage.getOrDefault("k"), stage.getOrDefault("concentrations")) == (2, [0.3])
 
 
-def test_in_a_cross_validator_and_after_copy(vectors: DataFrame) -> None:
+def test_in_a_cross_validator_and_after_copy(vectors: DataFrame, tmp_path: Path) -> None:
     hdp = SpectralHDP(k=3, refinePasses=0, concentrations=[0.5], basisSize=20)
     grid = ParamGridBuilder().addGrid(hdp.k, [2, 3]).build()
     search = CrossValidator(estimator=hdp, estimatorParamMaps=grid, evaluator=Perplexity(), numFolds=2, seed=1)
     best = search.fit(vectors)
     assert best.bestModel.k in (2, 3)
+    best.save(str(tmp_path / "best"))
+    loaded = CrossValidatorModel.load(str(tmp_path / "best")).bestModel
+    assert loaded.topicsMatrix().tobytes() == best.bestModel.topicsMatrix().tobytes()
     copied = hdp.copy({hdp.k: 4})
     assert (copied.getOrDefault("k"), hdp.getOrDefault("k")) == (4, 3)
     assert copied.fit(vectors).k == 4
