@@ -117,6 +117,8 @@ def ending(
             f"  topics kept {len(moved)} (similarity {min(moved, default=0):.2f} to {max(moved, default=0):.2f}), "
             f"new {len(model.changes['new'])}, vanished {len(model.changes['vanished'])}"
         )
+        if renumbered := model.changes.get("renumbered"):
+            lines.append(f"  new numbers: {', '.join(f'topic {old} is now {new}' for old, new in renumbered)}")
         if drift := model.changes.get("drift"):
             lines.append(
                 f"  drift: {drift['unseen_share']:.1%} unseen words, {drift['energy_outside']:.1%} of the energy "
@@ -130,8 +132,9 @@ VERB = Verb(
     summary="add, merge or remove documents without the old ones",
     description=(
         "Moments are additive: those of new documents are added to the model's, exactly, and the driver solves again.\n"
-        "Topics keep their numbers from day to day. Words that the model does not know are counted and left out; when\n"
-        "the new documents no longer fit the model's basis, vocabulary or topics, that is said with numbers."
+        "Topics keep their numbers from day to day; a new one takes the number of one that vanished, and where\n"
+        "numbers had to change, that is said. Words that the model does not know are counted and left out; when the new\n"
+        "documents no longer fit the model's basis, vocabulary or topics, that is said with numbers."
     ),
     example="spectral-spark update --corpus out/tuesday --model out/monday-model --output out/tuesday-model",
     flags=(
