@@ -9,6 +9,19 @@ class InputError(SpectralError):
     """The data cannot be used as it is."""
 
 
+class NoDocumentsError(InputError):
+    """Every document was dropped.
+
+    Attributes
+    ----------
+    dropped : how many, by reason.
+    """
+
+    def __init__(self, message: str, dropped: dict[str, int]) -> None:
+        super().__init__(message)
+        self.dropped = dropped
+
+
 class SettingsError(SpectralError):
     """A parameter, flag or configuration value is wrong."""
 

@@ -1,6 +1,8 @@
 """One writer per output: a second run on the same output is refused while the first is alive."""
 
+import fcntl
 import json
+import logging
 import os
 import socket
 from collections.abc import Iterator
@@ -11,13 +13,16 @@ from pyarrow import fs
 from spectral_spark.errors import InputError
 from spectral_spark.storage import resolve
 
+_log = logging.getLogger(__name__)
+
 
 @contextmanager
 def only_writer(path: str | os.PathLike[str]) -> Iterator[None]:
     """Hold the right to write ``path`` for the length of the block.
 
-    A small file ``.NAME.lock`` beside the output says who holds it. A lock whose process is gone (on the same machine)
-    is taken over. Object stores have no exclusive creation: there the block runs without a lock.
+    The operating system locks a small file ``.NAME.lock`` beside the output for as long as this process holds it open,
+    so that a killed run leaves no lock; the file says whose it is. Object stores have no locks: there the block runs
+    without one, and on a file system without them after a warning.
     """
     filesystem, inside = resolve(path)
     if not isinstance(filesystem, fs.LocalFileSystem):
@@ -26,51 +31,52 @@ def only_writer(path: str | os.PathLike[str]) -> Iterator[None]:
     parent, name = inside.rstrip("/").rsplit("/", 1)
     lock = f"{parent}/.{name}.lock"
     os.makedirs(parent or "/", exist_ok=True)
-    _take(lock, path)
+    handle = _take(lock, path)
     try:
         yield
     finally:
         with suppress(FileNotFoundError):
             os.unlink(lock)
+        os.close(handle)
 
 
-def _take(lock: str, path: str | os.PathLike[str]) -> None:
-    owner = {"host": socket.gethostname(), "pid": os.getpid()}
-    for attempt in range(2):
+def _take(lock: str, path: str | os.PathLike[str]) -> int:
+    """Open and lock the file. The one that was locked may have been unlinked meanwhile by the run that held it."""
+    while True:
+        handle = os.open(lock, os.O_CREAT | os.O_RDWR, 0o644)
         try:
-            handle = os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
-        except FileExistsError:
-            held = _holder(lock)
-            if attempt == 0 and held is not None and _gone(held):
-                with suppress(FileNotFoundError):
-                    os.unlink(lock)
-                continue
-            who = f" (process {held['pid']} on {held['host']})" if held else ""
-            raise InputError(
-                f"another run is writing '{path}'{who}; wait for it, or remove '{lock}' if there is none"
-            ) from None
-        with os.fdopen(handle, "w") as file:
-            json.dump(owner, file)
-        return
+            _lock(handle, lock, path)
+            if _is_at(handle, lock):
+                os.ftruncate(handle, 0)
+                os.write(handle, json.dumps({"host": socket.gethostname(), "pid": os.getpid()}).encode())
+                return handle
+        except BaseException:
+            os.close(handle)
+            raise
+        os.close(handle)
 
 
-def _holder(lock: str) -> dict | None:
+def _lock(handle: int, lock: str, path: str | os.PathLike[str]) -> None:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise InputError(f"another run is writing '{path}'{_holder(lock)}; wait for it, or stop it") from None
+    except OSError as error:
+        _log.warning("'%s' cannot be locked (%s); take care that no other run writes '%s'", lock, error, path)
+
+
+def _is_at(handle: int, lock: str) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), os.stat(lock))
+    except FileNotFoundError:
+        return False
+
+
+def _holder(lock: str) -> str:
+    """Who holds the lock, if it has been written yet."""
     try:
         with open(lock) as file:
             held = json.load(file)
-    except (OSError, ValueError):
-        return None
-    return held if isinstance(held, dict) and {"host", "pid"} <= held.keys() else None
-
-
-def _gone(held: dict) -> bool:
-    """Whether the holder was a process of this machine that no longer runs."""
-    if held["host"] != socket.gethostname() or not isinstance(held["pid"], int):
-        return False
-    try:
-        os.kill(held["pid"], 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
-    return False
+        return f" (process {held['pid']} on {held['host']})"
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""

@@ -103,7 +103,7 @@ def read_model_files(path: str) -> TopicModelFiles:
 def model_files_from(saved: SavedDirectory) -> TopicModelFiles:
     """The same from a directory that is already open."""
     topics_table = _table(saved, "topics", ("weight", "terms"))
-    topics = _matrix(topics_table["terms"], f"{saved.path}/topics").T
+    topics = np.ascontiguousarray(_matrix(topics_table["terms"], f"{saved.path}/topics").T)
     weights = topics_table["weight"].to_numpy()
     if not np.allclose(topics.sum(axis=0), 1.0, atol=1e-6) or topics.min() < 0:
         raise FormatError(f"'{saved.path}/topics': a topic is negative or does not sum to one; it is damaged")

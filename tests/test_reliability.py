@@ -1,10 +1,12 @@
 """Nothing lost, nothing half-finished: damaged checkpoints, a full disk, two writers, one night after the other."""
 
+import errno
+import fcntl
 import json
 import os
-import socket
 import subprocess
 import sys
+from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,9 @@ import numpy as np
 import pytest
 
 from spectral_spark import storage
+from spectral_spark.cli.resuming import resuming
 from spectral_spark.cli.run import main
-from spectral_spark.engine.checkpoint import DirectoryCheckpoints, run_key
+from spectral_spark.engine.checkpoint import DirectoryCheckpoints, run_key, steps_outlive_runs
 from spectral_spark.errors import InputError
 from spectral_spark.locking import only_writer
 from spectral_spark.model_files import read_model_files
@@ -65,14 +68,72 @@ def test_a_second_writer_is_refused_and_a_dead_one_replaced(tmp_path: Path) -> N
         assert other.returncode == 1
         assert f"another run is writing '{target}' (process {os.getpid()}" in other.stderr
     assert not (tmp_path / ".model.lock").exists()
-    command = [sys.executable, "-c", "import os; print(os.getpid())"]
-    dead = subprocess.run(command, capture_output=True, text=True, check=True)
-    (tmp_path / ".model.lock").write_text(json.dumps({"host": socket.gethostname(), "pid": int(dead.stdout)}))
+    for left_by_a_killed_run in (json.dumps({"host": "here", "pid": 1}), ""):
+        (tmp_path / ".model.lock").write_text(left_by_a_killed_run)
+        with only_writer(target), pytest.raises(InputError, match=f"process {os.getpid()} on"), only_writer(target):
+            pass
+
+
+def test_a_lock_is_not_taken_on_a_file_that_is_gone_and_not_at_all_where_there_are_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    flock, calls, target = fcntl.flock, [], tmp_path / "model"
+
+    def late(handle: int, how: int) -> None:
+        if not calls:
+            (tmp_path / ".model.lock").unlink()             # the run before this one ends in between
+        calls.append(how)
+        flock(handle, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with only_writer(target), pytest.raises(InputError, match="another run is writing"), only_writer(target):
+        pass
+    assert len(calls) == 3
+
+    def unsupported(handle: int, how: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", unsupported)
     with only_writer(target):
-        pass
-    (tmp_path / ".model.lock").write_text(json.dumps({"host": "elsewhere", "pid": 1}))
-    with pytest.raises(InputError, match="process 1 on elsewhere"), only_writer(target):
-        pass
+        assert "No locks available" in caplog.text
+
+
+def test_steps_outlive_a_run_until_its_output_is_saved(tmp_path: Path) -> None:
+    root, ours, others = str(tmp_path / "steps"), run_key("monday"), run_key("tuesday")
+    DirectoryCheckpoints(root, others).remember("moments", lambda: {"x": np.zeros(1)})
+
+    def run(value: float) -> float:
+        steps = DirectoryCheckpoints(root, ours)
+        found = steps.remember("moments", lambda: {"x": np.full(1, value)})["x"][0]
+        steps.clear()
+        return float(found)
+
+    def fail_to_save(value: float) -> None:
+        with steps_outlive_runs():
+            assert run(value) == value
+            raise OSError("the disk is full")
+
+    with pytest.raises(OSError, match="disk"):
+        fail_to_save(1.0)
+    with steps_outlive_runs():
+        assert run(2.0) == 1
+    with steps_outlive_runs():
+        assert run(3.0) == 3
+        assert run(4.0) == 3
+    assert run(5.0) == 5
+    with pytest.raises(OSError, match="disk"):
+        fail_to_save(6.0)
+    given = Namespace(checkpoint_dir=root, no_resume=True)
+    with resuming(given, str(tmp_path / "model")) as place:
+        assert (place, run(7.0)) == (root, 7)
+    assert [path.name for path in (tmp_path / "steps").iterdir()] == [others[:32]]
+
+
+def test_the_hidden_directory_of_steps_goes_with_the_run(tmp_path: Path) -> None:
+    with resuming(Namespace(checkpoint_dir=None, no_resume=False), str(tmp_path / "model")) as place:
+        assert place == str(tmp_path / ".model.checkpoints")
+        DirectoryCheckpoints(place, run_key("settings changed since")).remember("moments", lambda: {"x": np.zeros(1)})
+    assert not any(tmp_path.iterdir())
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
@@ -135,6 +196,43 @@ def undisturbed(store: Path, days: dict[str, Path], spark: Any) -> Path:
         before = model
     assert before is not None
     return before
+
+
+def test_a_failed_save_repeats_no_pass_and_drift_can_fail_an_update(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in (1, 2):
+        source = write_day(tmp_path / "in" / str(number), number)
+        for at, file in enumerate(sorted(source.rglob("*.txt")) if number == 2 else ()):
+            file.write_text(file.read_text() + (" zeppelin", " balloon", " glider", " kite")[at % 4] * 6)
+        words = ["ingest", "--source", "folders", "--input", source, "--output", tmp_path / f"day{number}"]
+        assert main([str(word) for word in [*words, "--min-documents", "2"]], spark) == 0
+    steps, model, update = tmp_path / "steps", tmp_path / "model", tmp_path / "update"
+    (steps / "of others").mkdir(parents=True)
+    command = ["fit", "--corpus", tmp_path / "day1", "--model", model, "--k", 2, "--refine-passes", 0,
+               "--concentrations", 0.5, "--checkpoint-dir", steps, "--overwrite"]
+    done: list[list[str]] = []
+
+    def full_disk(model: Any, *_: object) -> None:
+        done.append([step["name"] for step in model.summary.passes])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("spectral_spark.cli.verbs.fit.save", full_disk)
+        for flags in ([], ["--no-resume"]):
+            assert main([str(word) for word in [*command, *flags]], spark) == 1
+            assert len(list(steps.iterdir())) == 2
+    assert main([str(word) for word in command], spark) == 0
+    done.append([step["name"] for step in json.loads((model / "summary.json").read_text())["passes"]])
+    assert ["moments" in passes for passes in done] == [True, True, False]
+    assert [path.name for path in steps.iterdir()] == ["of others"]
+    words = ["update", "--corpus", tmp_path / "day2", "--model", model, "--output", update, "--fail-on-drift"]
+    assert main([str(word) for word in words], spark) == 2
+    drift = json.loads((update / "changes.json").read_text())["drift"]
+    assert (drift["drifted"], round(drift["unseen_share"], 2)) == (True, 0.29)
+    days = [json.loads((tmp_path / name / "corpus.json").read_text())["dropped"] for name in ("day1", "day2")]
+    corpus = json.loads((update / "summary.json").read_text())["extra"]["corpus"]
+    assert corpus == {"name": "day1", "dropped": {reason: days[0][reason] + days[1][reason] for reason in days[0]}}
 
 
 @pytest.mark.cluster

@@ -1,9 +1,12 @@
 """Where a run keeps its finished passes, so that the same command goes on after it was killed."""
 
 from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from spectral_spark import storage
 from spectral_spark.cli.flags import Flag
+from spectral_spark.engine.checkpoint import steps_outlive_runs
 
 CHECKPOINT_FLAGS = (
     Flag("checkpoint-dir", "where finished passes are kept until the run is done, so that the same command resumes "
@@ -12,18 +15,17 @@ CHECKPOINT_FLAGS = (
 )
 
 
-def checkpoint_dir(settings: Namespace, output: str) -> str:
-    """The directory for this run; emptied first when the run must not resume."""
+@contextmanager
+def resuming(settings: Namespace, output: str) -> Iterator[str]:
+    """The directory for finished passes, which stay until the block has written the output.
+
+    A directory that was given may hold other runs' passes: only this run's are ever removed from it.
+    """
     place = _place(settings, output)
-    if settings.no_resume:
-        storage.remove(place)
-    return place
-
-
-def forget(settings: Namespace, output: str) -> None:
-    """Remove what is left of the checkpoints once the output is complete."""
+    with steps_outlive_runs(anew=settings.no_resume):
+        yield place
     if not settings.checkpoint_dir:
-        storage.remove(_place(settings, output))
+        storage.remove(place)
 
 
 def _place(settings: Namespace, output: str) -> str:

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 
 from spectral_spark.engine.pack_counts import DROP_REASONS, CountDecoder
 from spectral_spark.engine.packed import PackedCorpus
-from spectral_spark.errors import InputError
+from spectral_spark.errors import InputError, NoDocumentsError
 from spectral_spark.tree.census import Census
 from spectral_spark.tree.nodes import DocumentTree
 
@@ -59,7 +59,7 @@ def take_census(packed: PackedCorpus) -> CensusResult:
     )
     if rows.num_rows == 0:
         reasons = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in dropped.items() if count)
-        raise InputError(f"no document is left to work on; dropped: {reasons or 'none'}")
+        raise NoDocumentsError(f"no document is left to work on; dropped: {reasons or 'none'}", dropped)
     hashes = rows["hash"].to_numpy()
     if len(np.unique(hashes)) != len(hashes):
         raise InputError("two different paths of the document tree share a hash; rename one of the groups")

@@ -2,7 +2,10 @@
 
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 import numpy as np
@@ -16,6 +19,34 @@ _log = logging.getLogger(__name__)
 Arrays = dict[str, np.ndarray]
 
 
+@dataclass
+class _Command:
+    """A command around runs: whether they start anew, and the steps of those that are over."""
+
+    anew: bool
+    over: list[str] = field(default_factory=list)
+
+
+_command: ContextVar[_Command | None] = ContextVar("command", default=None)
+
+
+@contextmanager
+def steps_outlive_runs(*, anew: bool = False) -> Iterator[None]:
+    """Keep the steps of runs within the block until it ends well: saving what a run returned may fail, too.
+
+    Outside of such a block a run forgets its steps as soon as it is over. ``anew``: what earlier runs of the same input
+    and settings have left is removed first, and nothing else.
+    """
+    command = _Command(anew)
+    token = _command.set(command)
+    try:
+        yield
+    finally:
+        _command.reset(token)
+    for home in command.over:
+        storage.remove(home)
+
+
 class Checkpoints:
     """Remembers nothing: every step is computed."""
 
@@ -24,7 +55,7 @@ class Checkpoints:
         return compute()
 
     def clear(self) -> None:
-        """Forget everything; called when the run is complete."""
+        """Forget everything; called when the run is complete (see :func:`steps_outlive_runs`)."""
 
 
 class DirectoryCheckpoints(Checkpoints):
@@ -40,6 +71,9 @@ class DirectoryCheckpoints(Checkpoints):
         self._home = f"{root.rstrip('/')}/{key[:32]}"
         self._key = key
         self.resumed: list[str] = []
+        command = _command.get()
+        if command is not None and command.anew:
+            storage.remove(self._home)
 
     def remember(self, step: str, compute: Callable[[], Arrays]) -> Arrays:
         path = f"{self._home}/{PurePosixPath(step).name}"
@@ -55,7 +89,11 @@ class DirectoryCheckpoints(Checkpoints):
         return arrays
 
     def clear(self) -> None:
-        storage.remove(self._home)
+        command = _command.get()
+        if command is not None:
+            command.over.append(self._home)
+        else:
+            storage.remove(self._home)
 
     def _read(self, path: str, step: str) -> Arrays | None:
         if not storage.exists(path):

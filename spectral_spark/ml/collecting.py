@@ -1,5 +1,6 @@
 """The passes that look at every document: the basis, then the moments in it."""
 
+import logging
 import time
 from dataclasses import dataclass, field
 
@@ -10,6 +11,7 @@ from spectral_spark.engine.checkpoint import Checkpoints
 from spectral_spark.engine.order import State
 from spectral_spark.engine.passes import PassLog, run_halves, run_pass
 from spectral_spark.engine.progress import Progress
+from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.ml.settings import FitSettings
 from spectral_spark.moments.basis import Basis
 from spectral_spark.moments.plan import MomentPlan
@@ -27,19 +29,26 @@ from spectral_spark.tree.weights import NodeWeights
 
 NODE_STATES_LIMIT = 256 << 20
 GROUP_LIMIT = 512
+_log = logging.getLogger(__name__)
 
 
 @dataclass
 class Run:
-    """What travels through a fit beside the data: progress, checkpoints and the times."""
+    """What travels through a fit beside the data: progress, checkpoints, the times, and what to be warned of."""
 
     progress: Progress = field(default_factory=Progress)
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
     log: PassLog = field(default_factory=PassLog)
     seconds: dict[str, float] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
 
     def timed(self, what: str, started: float) -> None:
         self.seconds[what] = round(self.seconds.get(what, 0.0) + time.perf_counter() - started, 3)
+
+    def warn(self, text: str) -> None:
+        """Say it now and in the run report."""
+        _log.warning("%s", text)
+        self.warnings.append(text)
 
 
 def find_basis(
@@ -92,13 +101,54 @@ def collect_moments(
     return plan.finish(one, other, sources=[source], dropped=sum(corpus.dropped.values()))
 
 
+def check_groups(corpus: CensusResult, settings: FitSettings) -> None:
+    """Refuse, before any pass, tensors per group of more groups than statistics can be kept for."""
+    nodes = _nodes(corpus)
+    if settings.tensors == "groups" and nodes > GROUP_LIMIT:
+        raise SettingsError(
+            f"tensors is 'groups' and {nodes} nodes of the tree have documents, more than the {GROUP_LIMIT} whose "
+            "statistics can be kept; cut the tree with layers, or take tensors='root'"
+        )
+
+
+def warn_of_fixed_tree(moments: MomentState, run: Run) -> None:
+    """Say at once that a model will not take updates, not only when one is tried."""
+    if not can_grow(moments):
+        nodes = int((moments.census.documents > 0).sum())
+        size = node_state_bytes(moments.basis.vocab_size, moments.basis.size, nodes) / 2**20
+        run.warn(
+            f"with weighting 'uniform' the sums of {nodes} nodes would take {size:,.0f} MiB, more than "
+            f"{NODE_STATES_LIMIT >> 20}, and are not kept apart: this model can be used, but not updated or merged; "
+            "fit with weighting 'tokens' or 'ess', or cut the tree with layers, for one that can"
+        )
+
+
+def can_grow(moments: MomentState) -> bool:
+    """Whether documents can be added and removed."""
+    return moments.weighting != "uniform" or not any(isinstance(slot, str) for slot in moments.slots)
+
+
+def check_room(corpus: CensusResult, basis: Basis, settings: FitSettings) -> None:
+    """Refuse, before any pass, an update in more nodes than can be kept apart."""
+    if settings.weighting == "uniform" and not _node_states_fit(corpus, basis):
+        raise InputError(
+            f"with weighting 'uniform' the sums of the {_nodes(corpus)} nodes of these documents would take more than "
+            f"{NODE_STATES_LIMIT >> 20} MiB; update with fewer groups at a time"
+        )
+
+
+def _nodes(corpus: CensusResult) -> int:
+    return int((corpus.census.documents > 0).sum())
+
+
+def _node_states_fit(corpus: CensusResult, basis: Basis) -> bool:
+    return node_state_bytes(basis.vocab_size, basis.size, _nodes(corpus)) <= NODE_STATES_LIMIT
+
+
 def plan_moments(corpus: CensusResult, basis: Basis, settings: FitSettings) -> MomentPlan:
     """What to sum. Averaging nodes uniformly keeps the nodes' sums apart, if they fit, so that the tree can grow."""
-    nodes = int((corpus.census.documents > 0).sum())
-    uniform = settings.weighting == "uniform"
-    fits = node_state_bytes(basis.vocab_size, basis.size, nodes) <= NODE_STATES_LIMIT
     return MomentPlan.make(
         basis, corpus.census, settings.weighting, cap=settings.cap,
-        groups="auto" if settings.tensors == "groups" and nodes <= GROUP_LIMIT else "none",
-        node_states=uniform and fits and nodes > 1,
+        groups="auto" if settings.tensors == "groups" else "none",
+        node_states=settings.weighting == "uniform" and _node_states_fit(corpus, basis),
     )

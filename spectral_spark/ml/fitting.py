@@ -18,9 +18,10 @@ from spectral_spark.engine.checkpoint import Checkpoints, DirectoryCheckpoints, 
 from spectral_spark.engine.documents import DocumentColumns, inspect_documents
 from spectral_spark.engine.pack_counts import PackSettings, pack_counts
 from spectral_spark.engine.progress import Progress
-from spectral_spark.errors import InputError
-from spectral_spark.ml.collecting import Run, collect_moments, find_basis
+from spectral_spark.errors import InputError, SettingsError
+from spectral_spark.ml.collecting import Run, check_groups, collect_moments, find_basis, warn_of_fixed_tree
 from spectral_spark.ml.drift import sample_check
+from spectral_spark.ml.one_thread import one_thread
 from spectral_spark.ml.polishing import Topics, refine_topics
 from spectral_spark.ml.settings import FitSettings, vocabulary_fingerprint
 from spectral_spark.ml.solving import solve_moments
@@ -70,6 +71,7 @@ class FittedTopics:
         )
 
 
+@one_thread
 def fit_topics(
     frame: DataFrame,
     columns: DocumentColumns,
@@ -87,9 +89,11 @@ def fit_topics(
         raise InputError(f"vocabSize is {vocab_size} but the vocabulary has {len(vocabulary)} words")
     size = len(vocabulary) if vocabulary else vocab_size
     source = inspect_documents(frame, columns, layers=settings.tree_layers, vocab_size=size)
-    check_memory(source.rows, source.vocab_size, settings.basis_columns(source.vocab_size), frame.sparkSession)
     words = vocabulary_fingerprint(vocabulary)
-    key = run_key(source.fingerprint, settings.as_dict(), words, basis.fingerprint if basis else "",
+    if basis is not None:
+        _check_basis(basis, source.vocab_size, words, settings.k)
+    check_memory(source.rows, source.vocab_size, settings.basis_columns(source.vocab_size), frame.sparkSession)
+    key = run_key(source.fingerprint, source.vocab_size, settings.as_dict(), words, basis.fingerprint if basis else "",
                   spectral_spark.__version__)
     checkpoints = DirectoryCheckpoints(checkpoint_dir, key) if checkpoint_dir else Checkpoints()
     run = Run(progress or Progress(), checkpoints)
@@ -106,6 +110,19 @@ def fit_topics(
     return replace(fitted, summary=replace(fitted.summary, seconds=dict(run.seconds)))
 
 
+def _check_basis(basis: Basis, vocab_size: int, words: str, k: int | str) -> None:
+    if basis.vocab_size != vocab_size:
+        raise InputError(f"the basis is over {basis.vocab_size} words and the documents over {vocab_size}; bring the "
+                         "documents into the vocabulary of the basis, as fit --basis does")
+    if words and basis.vocabulary_fingerprint and words != basis.vocabulary_fingerprint:
+        raise InputError("the basis was made for other words than the documents', or in another order; bring the "
+                         "documents into the vocabulary of the basis, as fit --basis does")
+    if k != "auto" and int(k) > basis.size:
+        raise SettingsError(f"k is {k} but the basis has {basis.size} columns; make one for that many topics "
+                            "(spectral-spark basis --k), or ask for fewer")
+
+
+@one_thread
 def basis_of(
     frame: DataFrame, columns: DocumentColumns, settings: FitSettings, vocabulary: tuple[str, ...] | None,
     vocab_size: int | None, progress: Progress | None = None,
@@ -129,6 +146,7 @@ def fit_packed(
     run: Run, source: str,
 ) -> FittedTopics:
     """The same from a corpus that is packed and counted."""
+    check_groups(corpus, settings)
     weights = node_weights(corpus.census, settings.weighting)
     run.progress.plan(_planned_passes(settings, basis is not None), corpus.documents)
     at = time.perf_counter()
@@ -137,6 +155,7 @@ def fit_packed(
     run.timed("range", at)
     at = time.perf_counter()
     moments = collect_moments(corpus, basis, settings, run, source)
+    warn_of_fixed_tree(moments, run)
     run.timed("moments", at)
     at = time.perf_counter()
     solved = solve_moments(moments, settings, corpus, run)
@@ -154,6 +173,7 @@ def fit_packed(
     return fitted_topics(topics, moments, summary, vocabulary)
 
 
+@one_thread
 def solve_again(fitted: FittedTopics, settings: FitSettings) -> FittedTopics:
     """Other topics from the moments of a fit, without its documents."""
     if fitted.moments is None:
@@ -205,6 +225,7 @@ def make_summary(
         bounds={"delta": DELTA, "moments": moment_bound(n_eff, DELTA), "tensor": tensor_bound(n_eff, DELTA)},
         settings=settings.as_dict(), refinement=topics.report, sources=list(moments.sources),
         basis=moments.basis.fingerprint, spectral_concentrations=[float(g) for g in solution.concentrations or ()],
+        extra={"warnings": list(run.warnings)} if run.warnings else {},
     )
 
 

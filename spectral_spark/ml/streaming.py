@@ -1,15 +1,18 @@
 """A stream of documents into a model: one update per micro-batch, each counted once."""
 
+import logging
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from pyarrow import fs
 from pyspark.sql import DataFrame
 
 from spectral_spark import storage
-from spectral_spark.errors import SettingsError
+from spectral_spark.errors import NoDocumentsError, SettingsError
 from spectral_spark.ml.hdp import SpectralHDP, SpectralHDPModel
 
+_log = logging.getLogger(__name__)
 _MODEL = re.compile(r"model-(\d{8,})$")
 
 
@@ -20,7 +23,8 @@ def update_from_stream(
 
     ``store/model-BATCH`` is the model of all documents up to that batch. The first batch is fitted with the estimator,
     every later one updates the newest model before it. A batch that is played again finds its model and changes
-    nothing; one that was interrupted left nothing and is done again.
+    nothing; one that was interrupted left nothing and is done again. Where every document of a batch is too short, the
+    model before it is kept and the documents are counted as dropped.
 
     Parameters
     ----------
@@ -40,15 +44,26 @@ def update_from_stream(
         if batch in known or frame.isEmpty():
             return
         before = [number for number in known if number < batch]
-        if before:
-            model = SpectralHDPModel.load(_path(store, max(before))).update(frame, skipKnown=True)
-        else:
-            model = estimator.fit(frame)
+        newest = SpectralHDPModel.load(_path(store, max(before))) if before else None
+        try:
+            model = newest.update(frame, skipKnown=True) if newest else estimator.fit(frame)
+        except NoDocumentsError as error:
+            _log.warning("batch %d: %s; the model stays as it is", batch, error)
+            if newest is None:
+                return
+            model = _with_dropped(newest, error.dropped)
         model.save(_path(store, batch))
         for number in sorted([*known, batch])[:-keep]:
             storage.remove(_path(store, number))
 
     return absorb
+
+
+def _with_dropped(model: SpectralHDPModel, dropped: dict[str, int]) -> SpectralHDPModel:
+    """The same model, with more documents counted as dropped."""
+    summary = model.summary
+    total = {reason: summary.dropped.get(reason, 0) + dropped.get(reason, 0) for reason in summary.dropped | dropped}
+    return model._with(replace(model._fitted, summary=replace(summary, dropped=total)))
 
 
 def stored_batches(store: str) -> list[int]:

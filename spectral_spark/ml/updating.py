@@ -10,21 +10,25 @@ from pyspark.sql import DataFrame
 import spectral_spark
 from spectral_spark.engine.census import CensusResult, take_census
 from spectral_spark.engine.checkpoint import Checkpoints, DirectoryCheckpoints, run_key
-from spectral_spark.engine.documents import DocumentColumns, inspect_documents
+from spectral_spark.engine.documents import DocumentColumns, DocumentFrame, inspect_documents
 from spectral_spark.engine.pack_counts import PackSettings, pack_counts
 from spectral_spark.engine.passes import run_pass
 from spectral_spark.engine.progress import Progress
 from spectral_spark.errors import InputError
-from spectral_spark.ml.collecting import Run, collect_moments
+from spectral_spark.ml.collecting import Run, can_grow, check_groups, check_room, collect_moments
 from spectral_spark.ml.drift import Drift, sample_check
 from spectral_spark.ml.fitting import FittedTopics, fitted_topics, make_summary
 from spectral_spark.ml.matching import describe_match, match_topics
-from spectral_spark.ml.polishing import Topics, refine_topics
+from spectral_spark.ml.one_thread import one_thread
+from spectral_spark.ml.polishing import Topics
+from spectral_spark.ml.replaying import documents_to_replay, replayed_topics
 from spectral_spark.ml.settings import FitSettings
 from spectral_spark.ml.solving import Solved, solve_moments
+from spectral_spark.moments.sources import removal
 from spectral_spark.moments.state import MomentState
 from spectral_spark.refine.absorb import AbsorbKernel
 from spectral_spark.refine.settings import RefineSettings
+from spectral_spark.storage import fingerprint
 from spectral_spark.tree.nodes import DocumentTree
 
 NODE_STRENGTH = 20.0        # how many documents' worth a node leans on its parent
@@ -48,6 +52,7 @@ class UpdateOptions:
     checkpoint_dir: str | None = None
 
 
+@one_thread
 def update_topics(
     fitted: FittedTopics,
     frame: DataFrame,
@@ -70,26 +75,29 @@ def update_topics(
     source = inspect_documents(frame, columns, layers=settings.tree_layers, vocab_size=len(fitted.topics))
     if _already(moments, source.fingerprint, options):
         return fitted
-    key = run_key(source.fingerprint, moments.sources, options.remove, fitted.summary.toDict().get("basis"),
-                  spectral_spark.__version__)
-    checkpoints = DirectoryCheckpoints(options.checkpoint_dir, key) if options.checkpoint_dir else Checkpoints()
-    run = Run(progress or Progress(), checkpoints)
+    again = None
+    if replay is not None and settings.refine_passes:
+        new = None if options.remove else frame
+        again = documents_to_replay(replay, new, columns, settings, source.vocab_size)
+    run = Run(progress or Progress(), _checkpoints(fitted, moments, source, again, options))
     packed = pack_counts(source, PackSettings(source.vocab_size, settings.cap))
     try:
         corpus = take_census(packed)
+        check_groups(corpus, settings)
+        check_room(corpus, moments.basis, settings)
         run.log.timed("census", source.rows, started)
         run.progress.plan(3 + (settings.refine_passes > 0), corpus.documents)
         arriving = collect_moments(corpus, moments.basis, settings, run, source.fingerprint)
         total = moments - arriving if options.remove else moments + arriving
+        _warn_of_lost_groups(moments, total, run)
         drift = _drift(fitted, corpus, moments, settings, run, options)
         solved = solve_moments(total, _as_before(settings, fitted), None, run)
         topics = _followed(fitted, solved, total, corpus, settings, run, options)
     finally:
         packed.release()
-    if replay is not None and settings.refine_passes:
-        both = replay.select(*_used(columns)).unionByName(frame.select(*_used(columns)))
-        topics = _replayed(topics, both, columns, settings, run)
-    checkpoints.clear()
+    if again is not None:
+        topics = replayed_topics(topics, total.census.tree, again, settings, run)
+    run.checkpoints.clear()
     run.timed("total", started)
     sign = -1 if options.remove else 1
     tokens = fitted.summary.tokens + sign * corpus.tokens
@@ -97,11 +105,14 @@ def update_topics(
     return _finished(fitted, topics, solved, total, run, tokens, dropped, settings, drift)
 
 
+@one_thread
 def merge_topics(fitted: FittedTopics, other: FittedTopics) -> FittedTopics:
     """A model of the documents of both, made in the same basis; no documents are needed."""
     started = time.perf_counter()
     moments, settings = _known(fitted)
     theirs, _ = _known(other)
+    if fitted.vocabulary and other.vocabulary and fitted.vocabulary != other.vocabulary:
+        raise InputError("the models have different vocabularies; fit both with one basis (same words, same order)")
     total = moments + theirs
     run = Run()
     solved = solve_moments(total, _as_before(settings, fitted), None, run)
@@ -114,18 +125,48 @@ def merge_topics(fitted: FittedTopics, other: FittedTopics) -> FittedTopics:
         for name in {**fitted.summary.dropped, **other.summary.dropped}
     }
     tokens = fitted.summary.tokens + other.summary.tokens
-    return _finished(fitted, topics, solved, total, run, tokens, dropped, settings, None)
+    merged = _finished(fitted, topics, solved, total, run, tokens, dropped, settings, None)
+    return replace(merged, summary=replace(merged.summary, extra=_both_corpora(merged.summary.extra, other)))
 
 
 def _known(fitted: FittedTopics) -> tuple[MomentState, FitSettings]:
     if fitted.moments is None:
         raise InputError("this model was saved without its moments, so nothing can be added; fit it again")
+    if not can_grow(fitted.moments):
+        raise InputError("this model has weighting 'uniform' but not the sums of every node, so nothing can be added "
+                         "or removed; fit it again with weighting 'tokens' or 'ess', or with fewer layers")
     return fitted.moments, FitSettings.from_dict(fitted.summary.settings)
+
+
+def _checkpoints(
+    fitted: FittedTopics, moments: MomentState, source: DocumentFrame, again: DocumentFrame | None,
+    options: UpdateOptions,
+) -> Checkpoints:
+    """Where finished passes are kept, by everything that they depend on."""
+    if not options.checkpoint_dir:
+        return Checkpoints()
+    model = fingerprint(fitted.topics, fitted.weights, fitted.nodes.proportions, moments.node_first)
+    key = run_key(
+        source.fingerprint, options.remove, again.fingerprint if again else "", model, fitted.document_concentration,
+        fitted.summary.settings, moments.sources, moments.basis.fingerprint, spectral_spark.__version__,
+    )
+    return DirectoryCheckpoints(options.checkpoint_dir, key)
+
+
+def _warn_of_lost_groups(before: MomentState, after: MomentState, run: Run) -> None:
+    if before.groups is None or before.groups.distinct is None:
+        return
+    if after.groups is not None and after.groups.distinct is None:
+        run.warn(
+            "averages over distinct documents of a group cannot follow a group that changes: tensors per group are "
+            "from now on those of all documents of a group, which is less exact for groups under about 50 documents; "
+            "a new fit has the exact ones"
+        )
 
 
 def _already(moments: MomentState, source: str, options: UpdateOptions) -> bool:
     """Whether there is nothing to do; refuses what would count twice."""
-    done = f"removed:{source}" in moments.sources if options.remove else source in moments.sources
+    done = removal(source) in moments.sources if options.remove else source in moments.sources
     if done and not options.skip_known:
         what = "were removed from this model before" if options.remove else "are in this model already"
         raise InputError(f"these documents (fingerprint {source}) {what}; skip them with --skip-known")
@@ -267,20 +308,14 @@ def _merged(fitted: FittedTopics, other: FittedTopics, total: MomentState) -> To
     )
 
 
-def _replayed(topics: Topics, frame: DataFrame, columns: DocumentColumns, settings: FitSettings, run: Run) -> Topics:
-    """Passes of refinement over old and new documents, from the current topics."""
-    source = inspect_documents(frame, columns, layers=settings.tree_layers, vocab_size=len(topics.topics))
-    packed = pack_counts(source, PackSettings(source.vocab_size, settings.cap))
-    try:
-        corpus = take_census(packed)
-        return refine_topics(topics, corpus, settings, run)
-    finally:
-        packed.release()
-
-
-def _used(columns: DocumentColumns) -> list[str]:
-    names = (columns.features, columns.terms, columns.counts, columns.path, columns.id)
-    return [name for name in names if name is not None]
+def _both_corpora(extra: dict[str, Any], other: FittedTopics) -> dict[str, Any]:
+    """With what reading the documents of both models dropped, where both say."""
+    mine, theirs = extra.get("corpus"), other.summary.extra.get("corpus")
+    if not mine or not theirs:
+        return extra
+    one, two = mine.get("dropped", {}), theirs.get("dropped", {})
+    dropped = {reason: one.get(reason, 0) + two.get(reason, 0) for reason in one | two}
+    return {**extra, "corpus": {**mine, "dropped": dropped}}
 
 
 def _finished(
@@ -288,8 +323,10 @@ def _finished(
     dropped: dict[str, int], settings: FitSettings, drift: Drift | None,
 ) -> FittedTopics:
     summary = make_summary(settings, total, solved.solution, topics, run, dropped, tokens)
+    warnings = [*fitted.summary.extra.get("warnings", []), *run.warnings]
     summary = replace(
-        summary, sample=fitted.summary.sample, spectral_concentrations=fitted.summary.spectral_concentrations
+        summary, sample=fitted.summary.sample, spectral_concentrations=fitted.summary.spectral_concentrations,
+        extra={**fitted.summary.extra, **({"warnings": warnings} if warnings else {})},
     )
     match = match_topics(topics.topics, fitted.topics)
     changes: dict[str, Any] = describe_match(match, fitted.weights, topics.weights[match.order])

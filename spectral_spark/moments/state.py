@@ -18,6 +18,7 @@ from spectral_spark.moments.groups import GroupAverages, GroupStatistics
 from spectral_spark.moments.leaf_sums import LeafMoments
 from spectral_spark.moments.packing import unpack2, unpack3
 from spectral_spark.moments.projected import ProjectedMoments
+from spectral_spark.moments.sources import added, subtracted
 from spectral_spark.storage import SavedDirectory, Staging
 from spectral_spark.tree.census import Census
 from spectral_spark.tree.nodes import DocumentTree, Path
@@ -46,7 +47,7 @@ class MomentState:
     node_first : array of shape (nodes, p), Σ u Bᵀc/m over each node's own documents, u = m or 1.
     noise : array of shape (bins, 2), documents by the size of η/(m−1) (see ``MomentKernel``).
     groups : statistics per group, or None.
-    sources : fingerprints of what went in.
+    sources : fingerprints of what went in, and of what was taken out (see ``moments.sources``).
     dropped : documents that were too short.
     """
 
@@ -173,9 +174,6 @@ class MomentState:
 
     def __add__(self, other: "MomentState") -> "MomentState":
         """The state of both corpora."""
-        repeated = sorted(set(self.sources) & set(other.sources))
-        if repeated:
-            raise InputError(f"moments: source {repeated[0]} is in both states; its documents would count twice")
         return _joined(self, other, subtract=False)
 
     def __sub__(self, other: "MomentState") -> "MomentState":
@@ -247,6 +245,7 @@ class MomentState:
 
 def _joined(a: MomentState, b: MomentState, *, subtract: bool) -> MomentState:
     _check_compatible(a, b)
+    sources = subtracted(a.sources, b.sources) if subtract else added(a.sources, b.sources)
     slots = tuple(sorted(set(a.slots) | set(b.slots), key=lambda slot: (isinstance(slot, tuple), slot)))
     tree, mine, theirs = a.census.tree.union(b.census.tree)
     first = np.zeros((len(tree), a.basis.size))
@@ -267,7 +266,7 @@ def _joined(a: MomentState, b: MomentState, *, subtract: bool) -> MomentState:
         node_first=first,
         noise=a.noise - b.noise if subtract else a.noise + b.noise,
         groups=groups,
-        sources=_sources(a, b, subtract),
+        sources=sources,
         dropped=a.dropped - b.dropped if subtract else a.dropped + b.dropped,
     )
     return _pruned(joined) if subtract else joined
@@ -320,14 +319,6 @@ def _join_slots(
     x = x.moved(len(slots), np.array([slots.index(slot) for slot in x_slots]))
     y = y.moved(len(slots), np.array([slots.index(slot) for slot in y_slots]))
     return x - y if subtract else x + y
-
-
-def _sources(a: MomentState, b: MomentState, subtract: bool) -> tuple[str, ...]:
-    if not subtract:
-        return tuple(sorted(a.sources + b.sources))
-    gone = [source for source in b.sources if source not in a.sources]
-    kept = [source for source in a.sources if source not in b.sources]
-    return tuple(sorted(kept + [f"removed:{source}" for source in gone]))
 
 
 def node_state_bytes(vocab_size: int, p: int, nodes: int) -> int:

@@ -1,5 +1,6 @@
 """SpectralHDP on real local Spark: right topics, the NumPy core's numbers, the same bits for any partitioning."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -9,7 +10,8 @@ from pyspark.ml import Pipeline, PipelineModel
 from pyspark.ml.evaluation import Evaluator
 from pyspark.ml.feature import CountVectorizer
 from pyspark.ml.linalg import Vectors
-from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
+from pyspark.ml.tuning import CrossValidator, CrossValidatorModel, ParamGridBuilder
+from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -157,6 +159,7 @@ def test_save_and_load_give_the_same_model(tmp_path: Path, refined: SpectralHDPM
     refined.save(str(tmp_path / "model"))
     loaded = SpectralHDPModel.load(str(tmp_path / "model"))
     assert loaded.topicsMatrix().tobytes() == refined.topicsMatrix().tobytes()
+    assert loaded.topicsMatrix().flags.c_contiguous         # the same order in memory: the same rounding in products
     assert loaded.moments == refined.moments
     assert loaded.summary == refined.summary
     assert loaded.getOrDefault("termsCol") == "terms"
@@ -169,14 +172,25 @@ def test_save_and_load_give_the_same_model(tmp_path: Path, refined: SpectralHDPM
 
 def test_damaged_newer_and_foreign_models_are_refused(tmp_path: Path, spectral: SpectralHDPModel) -> None:
     target = tmp_path / "model"
-    damages = {"newer": "upgrade", "class": "damaged", "missing": "missing", "half": "not a complete"}
+    damages = {
+        "newer": "upgrade", "changed": "differs from its manifest", "class": "holds a os.system, not a",
+        "parameter": "parameter 'shell' is unknown", "missing": "missing", "half": "not a complete",
+    }
+    line = "metadata/part-00000"
     for damage, message in damages.items():
         spectral.write().overwrite().save(str(target))
         manifest = json.loads((target / "manifest.json").read_text())
         if damage == "newer":
             (target / "manifest.json").write_text(json.dumps({**manifest, "version": 99}))
-        elif damage == "class":
-            (target / "metadata" / "part-00000").write_text('{"class": "os.system"}')
+        elif damage == "changed":
+            (target / line).write_text('{"class": "os.system"}')
+        elif damage in ("class", "parameter"):
+            metadata = json.loads((target / line).read_text())
+            metadata |= {"class": "os.system"} if damage == "class" else {"paramMap": {"shell": "rm"}}
+            text = json.dumps(metadata).encode()
+            (target / line).write_bytes(text)
+            manifest["files"][line] |= {"bytes": len(text), "sha256": hashlib.sha256(text).hexdigest()}
+            (target / "manifest.json").write_text(json.dumps(manifest))
         elif damage == "missing":
             (target / "topics" / "part-0.parquet").unlink()
         else:
@@ -198,7 +212,7 @@ def test_solve_again_needs_no_data(spectral: SpectralHDPModel, simulated: Simula
         spectral.solveAgain(k=200)
 
 
-class Perplexity(Evaluator):
+class Perplexity(Evaluator, DefaultParamsReadable, DefaultParamsWritable):
     """Scores a fitted pipeline by how sure its distributions are: enough for a CrossValidator to run."""
 
     def _evaluate(self, dataset: DataFrame) -> float:
@@ -228,12 +242,15 @@ def test_in_a_pipeline_with_count_vectorizer(spark: SparkSession, tmp_path: Path
     assert (stage.getOrDefault("k"), stage.getOrDefault("concentrations")) == (2, [0.3])
 
 
-def test_in_a_cross_validator_and_after_copy(vectors: DataFrame) -> None:
+def test_in_a_cross_validator_and_after_copy(vectors: DataFrame, tmp_path: Path) -> None:
     hdp = SpectralHDP(k=3, refinePasses=0, concentrations=[0.5], basisSize=20)
     grid = ParamGridBuilder().addGrid(hdp.k, [2, 3]).build()
     search = CrossValidator(estimator=hdp, estimatorParamMaps=grid, evaluator=Perplexity(), numFolds=2, seed=1)
     best = search.fit(vectors)
     assert best.bestModel.k in (2, 3)
+    best.save(str(tmp_path / "best"))
+    loaded = CrossValidatorModel.load(str(tmp_path / "best")).bestModel
+    assert loaded.topicsMatrix().tobytes() == best.bestModel.topicsMatrix().tobytes()
     copied = hdp.copy({hdp.k: 4})
     assert (copied.getOrDefault("k"), hdp.getOrDefault("k")) == (4, 3)
     assert copied.fit(vectors).k == 4

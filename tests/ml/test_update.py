@@ -1,5 +1,6 @@
 """Three days of updates are one fit of the union in the same basis; nothing counts twice; topics keep their places."""
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -7,11 +8,15 @@ import numpy as np
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from spectral_spark import SpectralHDP, SpectralHDPModel
-from spectral_spark.errors import InputError
+from spectral_spark.engine.progress import Progress
+from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.evaluate.recovery import recovery
+from spectral_spark.ml import collecting, updating
 from spectral_spark.ml.matching import describe_match, match_topics
+from spectral_spark.ml.settings import vocabulary_fingerprint
 from spectral_spark.ml.streaming import newest_model, stored_batches, update_from_stream
 
 ARRAYS = {"termsCol": "terms", "countsCol": "counts", "pathCol": "path", "idCol": "doc_id", "vocabSize": 300}
@@ -34,7 +39,7 @@ def estimator(**values: object) -> SpectralHDP:
 
 @pytest.fixture(scope="module")
 def spectral_days(days: list[DataFrame]) -> list[SpectralHDPModel]:
-    models = [estimator().fit(days[0])]
+    models = [estimator().fit(days[0]).setCorpus("monday", {"empty": 3})]
     models.append(models[-1].update(days[1]))
     models.append(models[-1].update(days[2]))
     return models
@@ -57,7 +62,8 @@ def test_three_days_equal_one_fit_of_the_union_in_the_same_basis(
 @pytest.mark.parametrize("weighting", ["ess", "uniform"])
 def test_other_weightings_follow_the_grown_tree(days: list[DataFrame], documents: DataFrame, weighting: str) -> None:
     monday = estimator(weighting=weighting).fit(days[0])
-    updated = monday.update(days[1].union(days[2]))
+    rest, late = days[1].union(days[2]), F.col("path") == F.array(F.lit("b"), F.lit("y"))
+    updated = monday.update(rest.filter(~late)).update(rest.filter(late))       # the second day is all in one node
     whole = estimator(weighting=weighting).setBasis(monday.basis).fit(documents)
     one, other = updated.moments.root(), whole.moments.root()
     for name in ("first", "second", "third"):
@@ -95,12 +101,17 @@ def test_removal_takes_documents_out_exactly(spectral_days: list[SpectralHDPMode
     assert recovery(without.topicsMatrix(), spectral_days[1].topicsMatrix()).errors.max() < 1e-8
     with pytest.raises(InputError, match="documents to remove"):
         spectral_days[0].update(days[1], remove=True)
+    with pytest.raises(InputError, match="were removed from this model before"):
+        without.update(days[2], remove=True)
+    assert without.update(days[2], remove=True, skipKnown=True).moments == without.moments
 
 
 def test_two_sites_merge(spectral_days: list[SpectralHDPModel], days: list[DataFrame]) -> None:
     basis = spectral_days[0].basis
-    site = estimator().setBasis(basis).fit(days[1])
+    site = estimator().setBasis(basis).fit(days[1]).setCorpus("site", {"empty": 1, "too long": 2})
     merged = spectral_days[0].merge(site)
+    assert spectral_days[2].summary.extra["corpus"] == {"name": "monday", "dropped": {"empty": 3}}
+    assert merged.summary.extra["corpus"] == {"name": "monday", "dropped": {"empty": 4, "too long": 2}}
     assert merged.moments.difference(spectral_days[1].moments) < 1e-12
     other = estimator(seed=5).fit(days[1])
     with pytest.raises(InputError, match="different bases"):
@@ -120,6 +131,83 @@ def test_refined_topics_move_with_new_documents_and_back(days: list[DataFrame], 
     assert recovery(back.topicsMatrix(), monday.topicsMatrix()).error < 0.15       # moments exactly, topics nearly
     replayed = monday.update(days[1], replay=days[0])
     assert replayed.logPerplexity(documents) <= tuesday.logPerplexity(documents) + 0.01
+    late = days[1].filter(F.col("path") == F.array(F.lit("b"), F.lit("y")))
+    alone, sampled = monday.update(late), monday.update(late, replay=days[0].filter(F.col("path")[0] == "a").limit(200))
+    assert sampled.nodes.paths == alone.nodes.paths
+    not_seen = alone.nodes.paths.index(("b", "x"))
+    np.testing.assert_allclose(sampled.nodes.proportions[not_seen], alone.nodes.proportions[not_seen], rtol=1e-9)
+    assert np.abs(sampled.nodes.proportions[0] - alone.nodes.proportions[0]).max() > 1e-6
+    np.testing.assert_allclose(sampled.nodes.proportions.sum(axis=1), 1)
+
+
+class ThreadWatch(Progress):
+    """Counts the driver's threads of linear algebra while a fit or update runs."""
+
+    def __init__(self) -> None:
+        self.threads: set[int] = set()
+
+    def plan(self, passes: int, documents: int) -> None:
+        self.threads |= {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+def test_a_killed_update_resumes_to_the_same_bits(
+    days: list[DataFrame], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monday = estimator(refinePasses=1).fit(days[0].limit(300))
+    watch, tuesday, steps = ThreadWatch(), days[1].limit(200).cache(), tmp_path / "steps"
+    with threadpool_limits(2):
+        clean = monday.setProgress(watch).update(tuesday)
+    assert watch.threads == {1}
+    with monkeypatch.context() as patch:
+        def killed(*_: object, **__: object) -> None:
+            raise KeyboardInterrupt
+
+        patch.setattr(updating, "run_pass", killed)
+        with pytest.raises(KeyboardInterrupt):
+            monday.update(tuesday, checkpointDir=str(steps))
+        other = monday._with(replace(monday._fitted, topics=monday.topicsMatrix()[:, ::-1]))
+        for model, changed in ((other, {}), (monday, {"replay": tuesday})):
+            with pytest.raises(KeyboardInterrupt):
+                model.update(tuesday, checkpointDir=str(steps), **changed)
+    assert [len(list(run.iterdir())) for run in steps.iterdir()] == [2, 2, 2]
+    resumed = monday.update(tuesday, checkpointDir=str(steps))
+    assert [step["name"] for step in resumed.summary.passes] == ["census", "absorb"]
+    assert resumed.topicsMatrix().tobytes() == clean.topicsMatrix().tobytes()
+    assert resumed.nodes.proportions.tobytes() == clean.nodes.proportions.tobytes()
+    assert resumed.moments == clean.moments
+    assert len(list(steps.iterdir())) == 2
+
+
+def test_what_cannot_be_updated_or_kept_per_group_is_said_at_the_fit(
+    days: list[DataFrame], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = {"k": 2, "basisSize": 10}
+    monday, tuesday = (day.filter(F.substring("doc_id", 2, 9).cast("int") % 20 < 2).cache() for day in days[:2])
+    groups = estimator(tensors="groups", **small).fit(monday)
+    assert "warnings" not in groups.summary.extra
+    assert "distinct documents" in groups.update(tuesday).summary.extra["warnings"][0]
+    monkeypatch.setattr(collecting, "NODE_STATES_LIMIT", 0)
+    fixed = estimator(weighting="uniform", **small).fit(monday)
+    assert "not updated or merged" in fixed.summary.extra["warnings"][0]
+    with pytest.raises(InputError, match="nothing can be added"):
+        fixed.update(tuesday)
+    monkeypatch.setattr(collecting, "GROUP_LIMIT", 1)
+    monkeypatch.setattr(collecting, "run_pass", None)
+    with pytest.raises(SettingsError, match="more than the 1 whose"):
+        estimator(tensors="groups", **small).fit(monday)
+
+
+def test_a_basis_of_other_words_or_too_small_is_refused_before_any_pass(
+    spectral_days: list[SpectralHDPModel], days: list[DataFrame]
+) -> None:
+    words = [f"w{number}" for number in range(300)]
+    basis = replace(spectral_days[0].basis, vocabulary_fingerprint=vocabulary_fingerprint(tuple(words)))
+    with pytest.raises(InputError, match="made for other words"):
+        estimator(vocabulary=words[::-1]).setBasis(basis).fit(days[1])
+    with pytest.raises(InputError, match="over 300 words and the documents over 301"):
+        estimator(vocabSize=301).setBasis(basis).fit(days[1])
+    with pytest.raises(SettingsError, match="k is 100 but the basis has 16 columns"):
+        estimator(k=100).setBasis(basis).fit(days[1])
 
 
 def test_drift_is_measured_and_said(
@@ -154,6 +242,13 @@ def test_a_stream_counts_every_batch_once(spark: SparkSession, days: list[DataFr
     assert model.summary.documents == sum(day.count() for day in days)
     absorb(days[2], 2)
     assert newest_model(store).moments == model.moments
+    short = days[0].limit(7).withColumns({"terms": F.slice("terms", 1, 1), "counts": F.array(F.lit(1))})
+    update_from_stream(str(tmp_path / "other"), estimator())(short, 0)
+    assert stored_batches(str(tmp_path / "other")) == []
+    absorb(short, 3)
+    assert stored_batches(store) == [2, 3]
+    assert newest_model(store).moments == model.moments
+    assert sum(newest_model(store).summary.dropped.values()) == sum(model.summary.dropped.values()) + 7
 
 
 def test_matching_names_new_and_vanished_topics() -> None:
@@ -164,4 +259,19 @@ def test_matching_names_new_and_vanished_topics() -> None:
     assert match.previous.tolist() == [0, 1, -1]
     assert match.vanished == (2,)
     report = describe_match(match, np.full(3, 1 / 3), np.array([0.5, 0.3, 0.2]))
-    assert (report["new"], report["vanished"]) == ([2], [2])
+    assert (report["new"], report["vanished"], report["renumbered"]) == ([2], [2], [])
+
+
+def test_new_topics_take_the_places_of_vanished_ones() -> None:
+    words = np.eye(6) * 0.9 + 0.1 / 6
+    old = words[:, [0, 1, 2, 3]]
+    replaced = match_topics(words[:, [4, 3, 5, 0, 2]], old)
+    assert replaced.order.tolist() == [3, 0, 4, 1, 2]
+    assert replaced.previous.tolist() == [0, -1, 2, 3, -1]
+    fewer = match_topics(words[:, [3, 5, 0]], old)
+    assert fewer.order.tolist() == [2, 1, 0]
+    assert (fewer.previous.tolist(), fewer.vanished) == ([0, -1, 3], (1, 2))
+    report = describe_match(fewer, np.full(4, 0.25), np.full(3, 1 / 3))
+    assert (report["renumbered"], report["new"]) == ([[3, 2]], [1])
+    again = match_topics(words[:, [3, 5, 0]][:, fewer.order], old)
+    assert again.order.tolist() == [0, 1, 2]

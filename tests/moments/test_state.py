@@ -128,9 +128,19 @@ def test_sources_are_remembered(brute: SimpleNamespace, corpus: SimulatedCorpus)
     assert both.sources == ("monday", "tuesday")
     with pytest.raises(InputError, match="monday is in both"):
         both + monday
-    assert (both - monday).sources == ("tuesday",)
+    without = both - monday
+    assert without.sources == ("removed:monday", "tuesday")
+    with pytest.raises(InputError, match="monday was removed from this state before"):
+        without - monday
+    again = without + monday
+    assert again.sources == ("monday", "tuesday")
+    assert (again - monday).documents == without.documents
+    assert (monday + without).sources == again.sources
     request = collect(brute, parts(corpus, np.arange(130) % 10)[0], corpus.tree, source="request")
-    assert (both - request).sources == ("monday", "removed:request", "tuesday")
+    less = both - request
+    assert less.sources == ("monday", "removed:request", "tuesday")
+    assert (less + request).sources == ("monday", "request", "tuesday")
+    assert ((less + request) - request).sources == less.sources
 
 
 def test_node_means_follow_the_weighting(brute: SimpleNamespace, corpus: SimulatedCorpus) -> None:

@@ -29,13 +29,15 @@ def plan(settings: Namespace) -> list[str]:
 def run(run: "Run", settings: Namespace) -> None:
     from spectral_spark.cli.verbs.fit import estimator
     from spectral_spark.corpus.store import open_corpus
+    from spectral_spark.locking import only_writer
     from spectral_spark.moments.shared_basis import save_shared_basis
 
     corpus = open_corpus(run.spark, settings.corpus)
     given = {"k": settings.k, "seed": settings.seed}
     hdp = estimator(corpus.vocabulary, **{name: value for name, value in given.items() if value is not None})
-    basis = hdp.setProgress(run.passes).findBasis(corpus.documents("train"))
-    save_shared_basis(basis, corpus.vocabulary, settings.output, overwrite=settings.overwrite)
+    with only_writer(settings.output):
+        basis = hdp.setProgress(run.passes).findBasis(corpus.documents("train"))
+        save_shared_basis(basis, corpus.vocabulary, settings.output, overwrite=settings.overwrite)
     run.terminal.say(
         f"basis {settings.output}: {basis.size} directions over {number(basis.vocab_size)} words, in "
         f"{duration(run.seconds)}; use it with fit --basis"

@@ -10,7 +10,7 @@ import numpy as np
 
 from spectral_spark.cli.checks import corpus_manifest, output_is_free
 from spectral_spark.cli.flags import Flag, positive_numbers_or, whole_number, whole_number_or
-from spectral_spark.cli.resuming import CHECKPOINT_FLAGS, checkpoint_dir, forget
+from spectral_spark.cli.resuming import CHECKPOINT_FLAGS, resuming
 from spectral_spark.cli.terminal import duration, number, topic_lines
 from spectral_spark.cli.verb import OVERWRITE, Verb
 from spectral_spark.engine.capacity import GIB, memory_need
@@ -107,19 +107,17 @@ def run(run: "Run", settings: Namespace) -> None:
     from spectral_spark.locking import only_writer
     from spectral_spark.moments.shared_basis import load_shared_basis
 
-    with only_writer(settings.model):
+    with only_writer(settings.model), resuming(settings, settings.model) as kept:
         corpus = open_corpus(run.spark, settings.corpus)
         documents, words, basis = corpus.documents("train"), corpus.vocabulary, None
         if settings.basis:
             basis, words = load_shared_basis(settings.basis)
             documents = documents if words == corpus.vocabulary else translated(documents, corpus.vocabulary, words)
-        kept = checkpoint_dir(settings, settings.model)
         hdp = estimator(words, checkpointDir=kept, **parameters(settings)).setBasis(basis).setProgress(run.passes)
         model = hdp.fit(documents).setCorpus(
             title_of(settings.corpus), corpus.manifest["dropped"], corpus.manifest["documents"].get("test", 0)
         )
         save(model, settings.model, settings.overwrite)
-        forget(settings, settings.model)
     run.terminal.say(*ending(model, settings.model, run.seconds))
 
 

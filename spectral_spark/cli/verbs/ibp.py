@@ -73,11 +73,13 @@ def parameters(settings: Namespace) -> dict[str, Any]:
 def run(run: "Run", settings: Namespace) -> None:
     from spectral_spark import SpectralIBP
     from spectral_spark.corpus.workplace import spark_readable
+    from spectral_spark.locking import only_writer
 
     rows = run.spark.read.parquet(spark_readable(settings.input))
-    model = SpectralIBP(**parameters(settings)).setProgress(run.passes).fit(rows)
-    writer = model.write()
-    (writer.overwrite() if settings.overwrite else writer).save(settings.output)
+    with only_writer(settings.output):
+        model = SpectralIBP(**parameters(settings)).setProgress(run.passes).fit(rows)
+        writer = model.write()
+        (writer.overwrite() if settings.overwrite else writer).save(settings.output)
     run.terminal.say(*ending(model, settings.output, run.seconds))
     if settings.codes:
         from spectral_spark.engine.parquet import write_parquet

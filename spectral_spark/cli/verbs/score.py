@@ -39,13 +39,14 @@ def run(run: "Run", settings: Namespace) -> None:
     from spectral_spark.corpus.store import open_corpus
     from spectral_spark.corpus.translate import in_vocabulary
     from spectral_spark.engine.parquet import write_parquet
+    from spectral_spark.locking import only_writer
 
     corpus = open_corpus(run.spark, settings.corpus)
     model = SpectralHDPModel.load(settings.model)
     documents = corpus.documents(None if settings.split in (None, "all") else settings.split)
     shares = vector_to_array(F.col("topicDistribution")).alias("topicDistribution")
     scored = model.transform(in_vocabulary(documents, corpus.vocabulary, model.words)).select("doc_id", shares)
-    with run.terminal.doing("scoring"):
+    with only_writer(settings.output), run.terminal.doing("scoring"):
         written = write_parquet(scored, settings.output, overwrite=settings.overwrite)
     run.terminal.say(f"scores {settings.output}: {number(written)} documents in {duration(run.seconds)}")
 

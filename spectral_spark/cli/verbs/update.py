@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from spectral_spark.cli.checks import corpus_manifest, input_is_there, model_summary, output_is_free
 from spectral_spark.cli.flags import Flag
 from spectral_spark.cli.memory import memory_line
-from spectral_spark.cli.resuming import CHECKPOINT_FLAGS, checkpoint_dir, forget
+from spectral_spark.cli.resuming import CHECKPOINT_FLAGS, resuming
 from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
 from spectral_spark.errors import InputError, SettingsError
@@ -46,10 +46,9 @@ def run(run: "Run", settings: Namespace) -> None:
     from spectral_spark.cli.verbs.fit import save
     from spectral_spark.locking import only_writer
 
-    with only_writer(settings.output):
+    with only_writer(settings.output), resuming(settings, settings.output) as kept:
         model = SpectralHDPModel.load(settings.model)
         before, drifts = model, []
-        kept = checkpoint_dir(settings, settings.output)
         if settings.corpus:
             replay = _documents(run, settings.replay, model)[0] if settings.replay else None
             model = _changed(run, model, settings.corpus, settings, kept, replay=replay)
@@ -59,7 +58,6 @@ def run(run: "Run", settings: Namespace) -> None:
         if settings.merge:
             model = model.merge(SpectralHDPModel.load(settings.merge))
         save(model, settings.output, settings.overwrite)
-        forget(settings, settings.output)
     warnings = [text for change in drifts if change for text in (change.get("drift") or {}).get("warnings", [])]
     run.terminal.say(*ending(before, model, settings.output, run.seconds, warnings))
     if warnings and settings.fail_on_drift:
@@ -71,9 +69,22 @@ def _changed(
 ) -> "SpectralHDPModel":
     frame, unseen = _documents(run, path, model)
     model.setProgress(run.passes)
-    return model.update(
+    updated = model.update(
         frame, unseenShare=unseen, skipKnown=settings.skip_known, checkpointDir=kept, **options
     )
+    return _with_drops(updated, model, corpus_manifest(path)["dropped"], -1 if options.get("remove") else 1)
+
+
+def _with_drops(
+    updated: "SpectralHDPModel", before: "SpectralHDPModel", dropped: dict[str, int], sign: int
+) -> "SpectralHDPModel":
+    """Count, where the model says what reading its documents dropped, what reading these did."""
+    corpus = before.summary.extra.get("corpus")
+    if not corpus or updated.summary.sources == before.summary.sources:
+        return updated
+    known = corpus.get("dropped", {})
+    total = {reason: max(known.get(reason, 0) + sign * dropped.get(reason, 0), 0) for reason in known | dropped}
+    return updated.setCorpus(corpus.get("name", ""), total, corpus.get("held_out"))
 
 
 def _documents(run: "Run", path: str, model: "SpectralHDPModel") -> "tuple[DataFrame, float]":
@@ -110,6 +121,8 @@ def ending(
             f"  topics kept {len(moved)} (similarity {min(moved, default=0):.2f} to {max(moved, default=0):.2f}), "
             f"new {len(model.changes['new'])}, vanished {len(model.changes['vanished'])}"
         )
+        if renumbered := model.changes.get("renumbered"):
+            lines.append(f"  new numbers: {', '.join(f'topic {old} is now {new}' for old, new in renumbered)}")
         if drift := model.changes.get("drift"):
             lines.append(
                 f"  drift: {drift['unseen_share']:.1%} unseen words, {drift['energy_outside']:.1%} of the energy "
@@ -123,8 +136,9 @@ VERB = Verb(
     summary="add, merge or remove documents without the old ones",
     description=(
         "Moments are additive: those of new documents are added to the model's, exactly, and the driver solves again.\n"
-        "Topics keep their numbers from day to day. Words that the model does not know are counted and left out; when\n"
-        "the new documents no longer fit the model's basis, vocabulary or topics, that is said with numbers."
+        "Topics keep their numbers from day to day; a new one takes the number of one that vanished, and where\n"
+        "numbers had to change, that is said. Words that the model does not know are counted and left out; when the\n"
+        "new documents no longer fit the model's basis, vocabulary or topics, that is said with numbers."
     ),
     example="spectral-spark update --corpus out/tuesday --model out/monday-model --output out/tuesday-model",
     flags=(
