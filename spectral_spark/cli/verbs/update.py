@@ -133,8 +133,8 @@ VERB = Verb(
     description=(
         "Moments are additive: those of new documents are added to the model's, exactly, and the driver solves again.\n"
         "Topics keep their numbers from day to day; a new one takes the number of one that vanished, and where\n"
-        "numbers had to change, that is said. Words that the model does not know are counted and left out; when the new\n"
-        "documents no longer fit the model's basis, vocabulary or topics, that is said with numbers."
+        "numbers had to change, that is said. Words that the model does not know are counted and left out; when\n"
+        "the new documents no longer fit the model's basis, vocabulary or topics, that is said with numbers."
     ),
     example="spectral-spark update --corpus out/tuesday --model out/monday-model --output out/tuesday-model",
     flags=(
