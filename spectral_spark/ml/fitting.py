@@ -34,7 +34,6 @@ from spectral_spark.tree.bounds import moment_bound, tensor_bound
 from spectral_spark.tree.weights import node_weights
 
 DELTA = 0.05
-REFINE_ROUNDS = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +98,9 @@ def fit_topics(
     run = Run(progress or Progress(), checkpoints)
     packed = pack_counts(source, PackSettings(source.vocab_size, settings.cap))
     try:
-        corpus = take_census(packed)
+        run.progress.plan(_planned_passes(settings, basis is not None), source.rows)
+        with run.progress.watch(frame.sparkSession, "census"):
+            corpus = take_census(packed)
         run.timed("census", started)
         run.log.timed("census", source.rows, started)
         fitted = fit_packed(corpus, settings, source.vocab_size, vocabulary, basis, run, source.fingerprint)
@@ -132,9 +133,10 @@ def basis_of(
     source = inspect_documents(frame, columns, layers=settings.tree_layers, vocab_size=size)
     packed = pack_counts(source, PackSettings(source.vocab_size, settings.cap))
     try:
-        corpus = take_census(packed)
         run = Run(progress or Progress())
-        run.progress.plan(settings.range_passes, corpus.documents)
+        run.progress.plan(1 + settings.range_passes, source.rows)
+        with run.progress.watch(frame.sparkSession, "census"):
+            corpus = take_census(packed)
         weights = node_weights(corpus.census, settings.weighting)
         return find_basis(corpus, weights, settings, vocabulary_fingerprint(vocabulary), run)
     finally:
@@ -148,7 +150,6 @@ def fit_packed(
     """The same from a corpus that is packed and counted."""
     check_groups(corpus, settings)
     weights = node_weights(corpus.census, settings.weighting)
-    run.progress.plan(_planned_passes(settings, basis is not None), corpus.documents)
     at = time.perf_counter()
     if basis is None:
         basis = find_basis(corpus, weights, settings, vocabulary_fingerprint(vocabulary), run)
@@ -238,5 +239,6 @@ def versions() -> dict[str, str]:
 
 
 def _planned_passes(settings: FitSettings, has_basis: bool) -> int:
+    """Census, range, moments, the choice of concentrations, refinement, and the check on a sample."""
     choose = 1 if settings.concentrations == "auto" else 0
-    return (0 if has_basis else settings.range_passes) + 2 + choose + settings.refine_passes * REFINE_ROUNDS
+    return 1 + (0 if has_basis else settings.range_passes) + 1 + choose + settings.refine_passes + 1

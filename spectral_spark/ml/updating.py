@@ -82,11 +82,12 @@ def update_topics(
     run = Run(progress or Progress(), _checkpoints(fitted, moments, source, again, options))
     packed = pack_counts(source, PackSettings(source.vocab_size, settings.cap))
     try:
-        corpus = take_census(packed)
+        run.progress.plan(4 + (settings.refine_passes > 0), source.rows)
+        with run.progress.watch(frame.sparkSession, "census"):
+            corpus = take_census(packed)
         check_groups(corpus, settings)
         check_room(corpus, moments.basis, settings)
         run.log.timed("census", source.rows, started)
-        run.progress.plan(3 + (settings.refine_passes > 0), corpus.documents)
         arriving = collect_moments(corpus, moments.basis, settings, run, source.fingerprint)
         total = moments - arriving if options.remove else moments + arriving
         _warn_of_lost_groups(moments, total, run)
