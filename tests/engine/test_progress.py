@@ -22,7 +22,7 @@ def test_a_line_per_pass_says_which_how_many_and_how_fast(spark: Any) -> None:
         with progress.watch(spark, f"refine 1, round {number + 1} of 2", number, 2):
             assert spark.sparkContext.getLocalProperty("spark.job.description").endswith(f"round {number + 1} of 2")
             spark.range(100).count()
-    lines = [line.rsplit("\r", 1)[-1] for line in screen.getvalue().splitlines()]
+    lines = [line.rsplit("\r", 1)[-1] for line in screen.getvalue().strip("\n").split("\n")]
     assert [line.split("  ")[1] for line in lines] == ["pass 1 of 2", "pass 2 of 2", "pass 2 of 2"]
     assert ["8,000 documents" in line for line in lines] == [True, False, False]
     assert "4,000 documents" in lines[1]                    # a round is half of its pass
