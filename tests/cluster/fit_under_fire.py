@@ -30,12 +30,12 @@ class Saboteur(Progress):
         self.orders, self.killed = orders, []
 
     @contextmanager
-    def watch(self, spark: Any, name: str) -> Iterator[None]:
+    def watch(self, spark: Any, name: str, round: int = 0, rounds: int = 1) -> Iterator[None]:
         for kind, where in list(self.orders.items()):
             if name.startswith(where):
                 del self.orders[kind]
                 threading.Timer(0.3, self._kill, [kind]).start()
-        with super().watch(spark, name):
+        with super().watch(spark, name, round, rounds):
             yield
 
     def _kill(self, kind: str) -> None:
