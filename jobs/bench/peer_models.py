@@ -194,5 +194,5 @@ PEERS: dict[str, tuple[Fit, tuple[int, ...]]] = {
     "gensim HdpModel": (gensim_hdp, (1,)),
     "tomotopy LDA": (tomotopy_lda, (50, 200, 500)),
     "tomotopy LDA, tuned": (tomotopy_tuned, (50, 200, 500)),
-    "tomotopy HDP": (tomotopy_hdp, (50, 150, 500)),
+    "tomotopy HDP": (tomotopy_hdp, (50, 150)),
 }
