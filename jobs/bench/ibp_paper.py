@@ -1,6 +1,6 @@
 """The experiments of the paper with features: images, block images, sparse factors, gene signatures.
 
-    python jobs/bench/ibp_paper.py [--output out/bench/ibp] [--part images|blocks|factors|genes|all] [--seeds 10]
+    python jobs/bench/ibp_paper.py [--part images|blocks|factors|genes|all] [--seeds 10]
 
 Writes a table (``ibp_PART.md``), all numbers (``ibp_PART.json``) and pictures for every part. Real data comes from
 SPECTRAL_DATA (default ../shared/data). One process, one BLAS thread.
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import context, markdown_table, write_json
+from common import RESULTS, context, markdown_table, write_json
 from ibp_data import (
     TREATMENTS,
     block_images,
@@ -221,7 +221,7 @@ def single_separation(name: str, data: Any, known: np.ndarray) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", type=Path, default=Path("out/bench/ibp"))
+    parser.add_argument("--output", type=Path, default=RESULTS)
     parser.add_argument("--part", choices=["images", "blocks", "factors", "genes", "all"], default="all")
     parser.add_argument("--seeds", type=int, default=10)
     arguments = parser.parse_args()

@@ -1,6 +1,6 @@
 """Millions of rows: how the time of a fit grows, and how close the moment pass is to its matrix products.
 
-    python jobs/bench/ibp_scale.py [--output out/bench/ibp] [--rows 1000000,2000000,5000000,10000000] [--columns 100]
+    python jobs/bench/ibp_scale.py [--rows 1000000,2000000,5000000,10000000] [--columns 100]
                                    [--part kernel|growth|all] [--scratch DIR] [--master local[2]]
 
 ``kernel`` compares the moment kernel with the bare products of the same rows (whitening, then pairs × rows times rows ×
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from common import context, markdown_table, write_json
+from common import RESULTS, context, markdown_table, write_json
 from threadpoolctl import threadpool_limits
 
 from spectral_spark.ibp.batch import DenseBatch
@@ -112,7 +112,7 @@ def growth(spark: Any, sizes: list[int], columns: int, scratch: Path) -> list[di
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", type=Path, default=Path("out/bench/ibp"))
+    parser.add_argument("--output", type=Path, default=RESULTS)
     parser.add_argument("--rows", default="1000000,2000000,5000000,10000000")
     parser.add_argument("--columns", type=int, default=100)
     parser.add_argument("--part", choices=["kernel", "growth", "all"], default="all")
