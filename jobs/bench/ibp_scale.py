@@ -2,6 +2,7 @@
 
     python jobs/bench/ibp_scale.py [--rows 1000000,2000000,5000000,10000000] [--columns 100]
                                    [--part kernel|growth|all] [--scratch DIR] [--master local[2]]
+    python jobs/bench/ibp_scale.py --part growth --rows 1000,2000 --columns 100000        # wide rows
 
 ``kernel`` compares the moment kernel with the bare products of the same rows (whitening, then pairs × rows times rows ×
 pairs), interleaved, in processor time of one core. ``growth`` writes simulated rows as Parquet and fits them on Spark.
@@ -137,7 +138,7 @@ def main() -> None:
         finally:
             spark.stop()
             log.unlink(missing_ok=True)
-        _report("ibp_growth", rows, arguments.output)
+        _report("ibp_growth" if arguments.columns == 100 else f"ibp_growth_{arguments.columns}", rows, arguments.output)
 
 
 def _report(name: str, rows: list[dict[str, Any]], output: Path) -> None:
