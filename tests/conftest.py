@@ -17,6 +17,12 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("SPARK_SUBMIT_OPTS", QUICK_JVM)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that start clusters first: they take longest, and two processes then end at about the same time."""
+    clusters = {item.path for item in items if "cluster" in item.keywords}
+    items.sort(key=lambda item: item.path not in clusters)
+
+
 def data_root() -> Path:
     """The folder of real corpora; a test that needs it skips when it is absent."""
     root = Path(os.environ.get("SPECTRAL_DATA", Path(__file__).parents[2] / "shared" / "data"))

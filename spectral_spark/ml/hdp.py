@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,7 @@ from spectral_spark.ml import persistence
 from spectral_spark.ml.fitting import FittedTopics, basis_of, fit_topics, solve_again
 from spectral_spark.ml.inference import Proportions, add_proportions
 from spectral_spark.ml.params import AUTO, SpectralHDPParams
+from spectral_spark.ml.pictures import ModelPictures
 from spectral_spark.ml.scoring import completion_loss
 from spectral_spark.ml.settings import FitSettings
 from spectral_spark.ml.summary import FitSummary
@@ -38,9 +39,6 @@ from spectral_spark.model_files import (
 from spectral_spark.moments.basis import Basis
 from spectral_spark.moments.state import MomentState
 from spectral_spark.storage import SavedDirectory, Staging
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 ESTIMATOR_KIND, ESTIMATOR_VERSION = "spectral-hdp-estimator", 1
 
@@ -179,7 +177,7 @@ class SpectralHDP(Estimator, _Columns, MLReadable, MLWritable):
         return persistence.DirectoryReader(ESTIMATOR_KIND, ESTIMATOR_VERSION, build)
 
 
-class SpectralHDPModel(Model, _Columns, MLReadable, MLWritable):
+class SpectralHDPModel(Model, _Columns, ModelPictures, MLReadable, MLWritable):
     """Topics, the tree's proportions, and the moments they came from."""
 
     def __init__(self, fitted: FittedTopics) -> None:
@@ -308,8 +306,10 @@ class SpectralHDPModel(Model, _Columns, MLReadable, MLWritable):
     def setCorpus(self, name: str, dropped: dict[str, int], heldOut: int | None = None) -> "SpectralHDPModel":
         """Say in the run report what corpus this is, what reading it dropped, and how many are for testing."""
         summary = self._fitted.summary
-        extra = {**summary.extra, "corpus": {"name": name, "dropped": dict(dropped), "held_out": heldOut}}
+        known = {"name": name, "dropped": dict(dropped)} | ({} if heldOut is None else {"held_out": heldOut})
+        extra = {**summary.extra, "corpus": known}
         self._fitted = replace(self._fitted, summary=replace(summary, extra=extra))
+        self.__dict__.pop("files", None)
         return self
 
     @property
@@ -355,30 +355,6 @@ class SpectralHDPModel(Model, _Columns, MLReadable, MLWritable):
             fitted.topics, fitted.weights, fitted.vocabulary, fitted.nodes, fitted.summary.toDict(),
             persistence.params_metadata(self), changes=fitted.changes,
         )
-
-    def plotSpectrum(self) -> "Figure":
-        """The spectrum, the noise floor and the chosen k."""
-        from spectral_spark.report import figures
-
-        return figures.plot_spectrum(self.summary.toDict())
-
-    def plotTopics(self, topics: int = 12, words: int = 10) -> "Figure":
-        """The heaviest words of the heaviest topics."""
-        from spectral_spark.report import figures
-
-        return figures.plot_topics(self.files, topics=topics, words=words)
-
-    def plotTree(self) -> "Figure":
-        """Topic proportions of the tree's nodes."""
-        from spectral_spark.report import figures
-
-        return figures.plot_tree(self.files)
-
-    def toPyLDAvis(self) -> dict[str, Any]:
-        """What ``pyLDAvis.prepare`` takes, as keyword arguments."""
-        from spectral_spark.report import figures
-
-        return figures.to_pyldavis(self.files)
 
     def write(self) -> persistence.DirectoryWriter:
         def fill(staging: Staging) -> None:
