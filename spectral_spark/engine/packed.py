@@ -16,7 +16,7 @@ from pyspark.storagelevel import StorageLevel
 
 from spectral_spark.engine.order import power_of_two
 
-DOCUMENTS_PER_SHARD = 4096
+DOCUMENTS_PER_SHARD = 16_384        # fewer, longer shards refine better: each takes more steps between two averages
 FEWEST_SHARDS, MOST_SHARDS = 8, 4096
 
 Decoder = Callable[[pa.RecordBatch, int], Any]

@@ -28,7 +28,7 @@ class RefineSettings:
     passes: int = 2
     rounds: int = 8
     batch_size: int = 128
-    inner_iterations: int = 10
+    inner_iterations: int = 20
     smoothing: float = 0.3
     first_rate: float = 0.5
     last_rate: float = 0.05
