@@ -22,7 +22,7 @@ from common import RESULTS, context, markdown_table, merge_rows
 from local_fit import LocalCorpus, LocalRounds, Validation, collect, read_corpus, topics_of
 from threadpoolctl import threadpool_limits
 
-from spectral_spark.refine import RefineSettings, RefineState, refine_pass
+from spectral_spark.refine import RefineSettings, RefineState, refine_pass, settle_pass
 
 TOTALS = (0.5, 1.0, 2.0, 4.0)
 MEASURED = {"seconds", "loss", "topics", "concentrations", "documents_per_second"}
@@ -31,12 +31,15 @@ MEASURED = {"seconds", "loss", "topics", "concentrations", "documents_per_second
 def refined(
     corpus: LocalCorpus, start: tuple[np.ndarray, np.ndarray], settings: RefineSettings, shards: int
 ) -> Iterator[tuple[RefineState, float]]:
-    """The state after every pass, and the processor seconds since the start."""
+    """The state after every pass, the last of them settling, and the processor seconds since the start."""
     state = RefineState.start(*start, corpus.tree.parent, corpus.tree.level, corpus.tokens)
     rounds = LocalRounds(corpus.train, shards)
     began = time.process_time()
     for _ in range(settings.passes):
         state = refine_pass(state, rounds, settings)
+        yield state, time.process_time() - began
+    for _ in range(settings.settling):
+        state = settle_pass(state, rounds, settings)
         yield state, time.process_time() - began
 
 
@@ -52,7 +55,7 @@ def loop_rows(corpus: LocalCorpus, start: tuple[np.ndarray, np.ndarray]) -> Iter
     """A pass with either backend; the first one of the compiled backend pays for compiling."""
     models = {}
     for backend in ("numba", "numba", "numpy"):
-        settings = RefineSettings(passes=1, backend=backend)
+        settings = RefineSettings(passes=1, settling=0, backend=backend)
         began = time.process_time()
         ((state, _),) = refined(corpus, start, settings, 4)
         seconds, first = time.process_time() - began, backend not in models and backend == "numba"
@@ -73,10 +76,11 @@ def shard_rows(
             last_rate=arguments.rates[1], inner_iterations=arguments.inner, smoothing=arguments.smoothing,
         )
         rates = f"{settings.first_rate:g} → {settings.last_rate:g}"
-        for state, seconds in refined(corpus, start, settings, shards):
+        for number, (state, seconds) in enumerate(refined(corpus, start, settings, shards), 1):
             yield {
                 "shards": shards, "rounds": rounds, "batch": size, "rates": rates, "inner": settings.inner_iterations,
-                "smoothing": settings.smoothing, "passes": settings.passes, "pass": state.passes, "seconds": seconds,
+                "smoothing": settings.smoothing, "passes": settings.passes,
+                "pass": number if number <= settings.passes else "settled", "seconds": seconds,
             } | losses(state, settings, validation)
 
 

@@ -241,4 +241,4 @@ def versions() -> dict[str, str]:
 def _planned_passes(settings: FitSettings, has_basis: bool) -> int:
     """Census, range, moments, the choice of concentrations, refinement, and the check on a sample."""
     choose = 1 if settings.concentrations == "auto" else 0
-    return 1 + (0 if has_basis else settings.range_passes) + 1 + choose + settings.refine_passes + 1
+    return 1 + (0 if has_basis else settings.range_passes) + 1 + choose + settings.all_refine_passes + 1

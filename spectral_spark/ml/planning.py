@@ -164,6 +164,8 @@ def forecast(
     for number in range(settings.refine_passes):
         for turn in range(rounds):
             steps.append(one_pass(f"refine {number + 1}.{turn + 1}", costs.refine, 8 * d * k, 8 * d * k, 1 / rounds))
+    for _ in range(settings.all_refine_passes - settings.refine_passes):
+        steps.append(one_pass("settle", costs.refine, 8 * d * k, 8 * d * k))
     steps.append(one_pass("check", 3 * costs.refine, 0, 8 * d * (k + 8), sample))
     return Forecast(tuple(steps), memory_need(d, p, k, size.nodes), cores)
 

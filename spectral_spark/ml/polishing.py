@@ -12,7 +12,7 @@ from spectral_spark.engine.passes import run_pass
 from spectral_spark.ml.collecting import Run
 from spectral_spark.ml.settings import FitSettings
 from spectral_spark.refine.kernel import RefineKernel
-from spectral_spark.refine.passes import refine_pass
+from spectral_spark.refine.passes import refine_pass, settle_pass
 from spectral_spark.refine.settings import RefineSettings
 from spectral_spark.refine.state import RefineState
 
@@ -42,7 +42,7 @@ class Topics:
 def refine_topics(
     start: Topics, corpus: CensusResult, settings: FitSettings, run: Run, *, options: RefineSettings | None = None
 ) -> Topics:
-    """``settings.refine_passes`` passes over the corpus; zero give the start back."""
+    """``settings.refine_passes`` passes over the corpus and one that settles; zero give the start back."""
     if settings.refine_passes == 0:
         return start
     options = options or RefineSettings(passes=settings.refine_passes)
@@ -51,12 +51,13 @@ def refine_topics(
         start.topics, start.weights, tree.parent, tree.level, float(corpus.tokens),
         node_proportions=_smoothed(start.node_proportions),
     )
-    for number in range(settings.refine_passes):
-        name = f"refine {number + 1}"
+    steps = [(f"refine {number + 1}", refine_pass) for number in range(settings.refine_passes)]
+    steps += [(f"settle {number + 1}", settle_pass) for number in range(options.settling)]
+    for name, step in steps:
 
-        def compute(state: RefineState = state, name: str = name) -> dict[str, np.ndarray]:
+        def compute(state: RefineState = state, name: str = name, step: Any = step) -> dict[str, np.ndarray]:
             started = time.perf_counter()
-            after = refine_pass(state, _runner(corpus, run, name), options)
+            after: RefineState = step(state, _runner(corpus, run, name), options)
             run.log.timed(name, corpus.documents, started)
             return after.arrays()
 
@@ -80,7 +81,8 @@ def _runner(corpus: CensusResult, run: Run, name: str) -> Any:
         kernel: RefineKernel, shared: Mapping[str, np.ndarray], number: int, rounds: int
     ) -> dict[str, np.ndarray]:
         return run_pass(
-            corpus.packed, kernel, shared, name=f"{name}, round {number + 1} of {rounds}", round=number, rounds=rounds,
+            corpus.packed, kernel, shared, name=f"{name}, round {number + 1} of {rounds}" if rounds > 1 else name,
+            round=number, rounds=rounds,
             state_bytes=shared["statistics"].nbytes, progress=run.progress, may_be_empty=True,
         )
 

@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from spectral_spark.errors import SettingsError
+from spectral_spark.refine.settings import RefineSettings
 from spectral_spark.storage import fingerprint
 
 AUTO_BASIS = 128
@@ -35,6 +36,11 @@ class FitSettings:
     def tree_layers(self) -> int | None:
         return None if self.layers == "all" else int(self.layers)
 
+    @property
+    def all_refine_passes(self) -> int:
+        """Passes of refinement, and those that settle it."""
+        return self.refine_passes + RefineSettings.settling if self.refine_passes else 0
+
     def basis_columns(self, vocab_size: int) -> int:
         """Columns p to look for: room above k, twice k for an unknown k."""
         if self.k != "auto" and int(self.k) > vocab_size:
@@ -49,7 +55,6 @@ class FitSettings:
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
-
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "FitSettings":

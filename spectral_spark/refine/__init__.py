@@ -7,13 +7,13 @@
 | π_v | proportions of tree node v |
 | g_l, g | concentrations of the nodes of level l, of the documents |
 | α = g π_v | prior of the documents of node v |
-| ρ_t = (τ + t)^−κ | step of the t-th mini-batch |
+| ρ | how far a mini-batch moves the statistics, falling from round to round |
 """
 
 from spectral_spark.refine.infer import infer
 from spectral_spark.refine.kernel import RefineKernel
-from spectral_spark.refine.passes import refine_pass
+from spectral_spark.refine.passes import refine_pass, settle_pass
 from spectral_spark.refine.settings import RefineSettings
 from spectral_spark.refine.state import RefineState
 
-__all__ = ["RefineKernel", "RefineSettings", "RefineState", "infer", "refine_pass"]
+__all__ = ["RefineKernel", "RefineSettings", "RefineState", "infer", "refine_pass", "settle_pass"]

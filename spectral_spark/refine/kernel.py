@@ -20,12 +20,15 @@ class RefineKernel:
     each node, ``rate`` (1,) by which a mini-batch moves the statistics, and ``tokens`` (1,) of the corpus. The arrays
     that come back add up over shards: ``statistics`` (d, k) is to be divided by ``shards``; ``node_counts`` and
     ``node_tables`` (nodes, k) and ``node_spread`` (nodes,) are plain sums over documents.
+
+    With ``frozen`` topics no step is taken: ``statistics`` are the documents' own, a plain sum as well.
     """
 
     batch_size: int = 64
-    inner_iterations: int = 10
+    inner_iterations: int = 20
     smoothing: float = 0.3
     backend: str = "auto"
+    frozen: bool = False
 
     def start(self, shared: Mapping[str, np.ndarray]) -> "RefineAccumulator":
         return RefineAccumulator(self, shared)
@@ -47,6 +50,7 @@ class RefineAccumulator:
         self._node_counts = np.zeros(self._prior.shape)
         self._node_tables = np.zeros(self._prior.shape)
         self._node_spread = np.zeros(len(self._prior))
+        self._gained = np.zeros_like(self._raw) if kernel.frozen else None
         self._tokens = self._documents = 0.0
         self._pending: CountBatch | None = None
 
@@ -66,7 +70,7 @@ class RefineAccumulator:
             self._pending = None
         seen = 1.0 if self._documents else 0.0
         return {
-            "statistics": self._raw * (self._scale * seen),
+            "statistics": self._raw * (self._scale * seen) if self._gained is None else self._gained,
             "shards": np.array([seen]),
             "node_counts": self._node_counts,
             "node_tables": self._node_tables,
@@ -96,6 +100,9 @@ class RefineAccumulator:
             nodes, rows, self._prior[nodes], self._concentration[nodes], kernel.inner_iterations,
             gained, self._node_counts, self._node_tables,
         )
+        if self._gained is not None:
+            self._gained[terms] += gained
+            return
         rate = self._rate * (last - first) / kernel.batch_size      # a left-over batch counts for what it is
         self._move(terms, before, gained, rate, self._corpus_tokens / tokens)
 

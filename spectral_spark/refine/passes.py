@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from spectral_spark.refine.backend import backend_name
-from spectral_spark.refine.hierarchy import update_hierarchy
+from spectral_spark.refine.hierarchy import Hierarchy, update_hierarchy
 from spectral_spark.refine.kernel import RefineKernel
 from spectral_spark.refine.settings import RefineSettings
 from spectral_spark.refine.state import RefineState
@@ -25,12 +25,29 @@ def refine_pass(state: RefineState, run_round: RunRound, settings: RefineSetting
     settings : see ``RefineSettings``.
     """
     settings = settings or RefineSettings()
-    backend = backend_name(settings.backend)        # decided here: all workers run the same loops
-    kernel = RefineKernel(settings.batch_size, settings.inner_iterations, settings.smoothing, backend)
     for number in range(settings.rounds):
-        sums = run_round(kernel, shared_arrays(state, settings), number, settings.rounds)
+        sums = run_round(_kernel(settings), shared_arrays(state, settings), number, settings.rounds)
         state = after_round(state, sums, settings)
-    state = replace(state, passes=state.passes + 1)
+    return _alive(replace(state, passes=state.passes + 1), settings)
+
+
+def settle_pass(state: RefineState, run_round: RunRound, settings: RefineSettings | None = None) -> RefineState:
+    """One exact step of EM over all documents in one round: it averages away what noise the mini-batches left."""
+    settings = settings or RefineSettings()
+    sums = run_round(_kernel(settings, frozen=True), shared_arrays(state, settings), 0, 1)
+    if not sums or not sums["tokens"][0]:
+        return state
+    hierarchy = _learnt(state, sums["node_tables"], sums["node_spread"], settings)
+    statistics = sums["statistics"] * (state.tokens / float(sums["tokens"][0]))
+    return _alive(replace(state, statistics=statistics, hierarchy=hierarchy), settings)
+
+
+def _kernel(settings: RefineSettings, *, frozen: bool = False) -> RefineKernel:
+    backend = backend_name(settings.backend)        # decided here: all workers run the same loops
+    return RefineKernel(settings.batch_size, settings.inner_iterations, settings.smoothing, backend, frozen)
+
+
+def _alive(state: RefineState, settings: RefineSettings) -> RefineState:
     alive = np.flatnonzero(state.weights >= settings.minimum_weight / state.k)
     return state if len(alive) == state.k else state.keep(alive)
 
@@ -54,11 +71,14 @@ def after_round(state: RefineState, sums: Mapping[str, np.ndarray], settings: Re
     kept = 1.0 if state.passes == 0 else 1.0 - 1.0 / settings.rounds      # the sums stay worth about one pass
     tables = kept * state.node_tables + sums["node_tables"]
     spread = kept * state.node_spread + sums["node_spread"]
-    hierarchy = update_hierarchy(
+    return replace(
+        state, statistics=sums["statistics"] / shards, hierarchy=_learnt(state, tables, spread, settings),
+        node_tables=tables, node_spread=spread, rounds=state.rounds + 1,
+    )
+
+
+def _learnt(state: RefineState, tables: np.ndarray, spread: np.ndarray, settings: RefineSettings) -> Hierarchy:
+    return update_hierarchy(
         state.hierarchy, state.parent, state.level, tables, spread,
         learn=settings.learn_concentrations, bounds=settings.concentration_bounds,
-    )
-    return replace(
-        state, statistics=sums["statistics"] / shards, hierarchy=hierarchy, node_tables=tables, node_spread=spread,
-        rounds=state.rounds + 1,
     )

@@ -13,6 +13,7 @@ class RefineSettings:
     Attributes
     ----------
     passes : passes over the corpus; the rates fall over all of them.
+    settling : exact steps of EM after the passes, each over the whole corpus in one round.
     rounds : averaging rounds per pass; each is one broadcast and one reduce of the (d, k) statistics.
     batch_size : documents per mini-batch inside a shard.
     inner_iterations : updates of a document's proportions per E-step.
@@ -26,6 +27,7 @@ class RefineSettings:
     """
 
     passes: int = 2
+    settling: int = 1
     rounds: int = 8
     batch_size: int = 128
     inner_iterations: int = 20
@@ -41,6 +43,8 @@ class RefineSettings:
         for name in ("passes", "rounds", "batch_size", "inner_iterations"):
             if getattr(self, name) < 1:
                 raise SettingsError(f"refinement: {name} is {getattr(self, name)}; it must be at least 1")
+        if self.settling < 0:
+            raise SettingsError(f"refinement: settling is {self.settling}; it must not be negative")
         if not self.smoothing > 0:
             raise SettingsError(f"refinement: smoothing is {self.smoothing}; it must be positive")
         if not 0 < self.last_rate <= self.first_rate < 1:

@@ -7,7 +7,7 @@ import pytest
 
 from spectral_spark.errors import SettingsError
 from spectral_spark.moments.batch import CountBatch
-from spectral_spark.refine import RefineSettings, RefineState, infer, refine_pass
+from spectral_spark.refine import RefineSettings, RefineState, infer, refine_pass, settle_pass
 from tests.refine.corpora import Drawn, LocalRounds, draw, error, noisy, part
 
 
@@ -56,6 +56,18 @@ def test_group_proportions_and_concentrations_are_learnt(corpus: Drawn) -> None:
     np.testing.assert_allclose(after.hierarchy.proportions[1:], corpus.groups, atol=0.08)
     assert after.document_concentration == pytest.approx(1.0, rel=0.35)      # drawn with 1
     assert after.hierarchy.concentrations[0] < 20
+
+
+def test_settling_is_one_exact_step_whatever_the_shards(corpus: Drawn) -> None:
+    settings = RefineSettings(passes=1, rounds=4, batch_size=32)
+    noisy_end = refined(corpus, settings, 4)
+    one, many = (settle_pass(noisy_end, LocalRounds(corpus.batch, shards), settings) for shards in (1, 16))
+    np.testing.assert_allclose(many.statistics, one.statistics, rtol=1e-10, atol=1e-9)
+    np.testing.assert_allclose(many.hierarchy.proportions, one.hierarchy.proportions, rtol=1e-10)
+    assert one.statistics.sum() == pytest.approx(corpus.batch.counts.sum())
+    settled, before = (error(state.topics(settings.smoothing), corpus.topics) for state in (one, noisy_end))
+    assert settled < before
+    assert settle_pass(noisy_end, lambda *_: {}, settings) is noisy_end
 
 
 def test_the_tree_lowers_the_loss_of_unseen_documents() -> None:

@@ -76,8 +76,8 @@ def plan(settings: Namespace) -> list[str]:
     return [
         f"fit {'as many topics as there are' if wanted.k == 'auto' else f'{wanted.k} topics'} to '{settings.corpus}': "
         f"{number(train)} documents, {number(tokens)} words, {number(manifest['terms'])} distinct",
-        f"pass over them {wanted.range_passes + 1 + wanted.refine_passes} times: {wanted.range_passes} for a basis of "
-        f"{columns} columns, 1 for the moments, {wanted.refine_passes} of refinement",
+        f"pass over them {wanted.range_passes + 1 + wanted.all_refine_passes} times: {wanted.range_passes} for a basis "
+        f"of {columns} columns, 1 for the moments, {wanted.all_refine_passes} of refinement",
         f"write the model to '{settings.model}'",
         f"memory: about {need.driver / GIB:.1f} GiB on the driver, {need.worker / GIB:.1f} GiB in each Python worker",
         *(_time(train, tokens, manifest["terms"], wanted, settings.master) if settings.dry_run else ()),
