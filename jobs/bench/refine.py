@@ -22,6 +22,7 @@ from common import RESULTS, context, markdown_table, merge_rows
 from local_fit import LocalCorpus, LocalRounds, Validation, collect, read_corpus, topics_of
 from threadpoolctl import threadpool_limits
 
+from spectral_spark.errors import InputError
 from spectral_spark.refine import RefineSettings, RefineState, refine_pass, settle_pass
 
 TOTALS = (0.5, 1.0, 2.0, 4.0)
@@ -101,8 +102,12 @@ def spectral_rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
     for cap, scaling, weighting in product((1, 2, 4, None), (0.0, 0.25, 0.5), ("tokens", "ess")):
         moments = collect(corpus, arguments.k + arguments.k // 4, cap=cap, scaling=scaling, weighting=weighting)
         for concentration in (0.1, 0.3, 1.0, 3.0):
-            topics, weights = topics_of(moments, arguments.k, concentration)
-            best = min(validation.loss(topics, weights[None] + 1e-3, total) for total in TOTALS)
+            try:
+                topics, weights = topics_of(moments, arguments.k, concentration)
+            except InputError:                  # the second moment has fewer than k positive eigenvalues
+                best = None
+            else:
+                best = min(validation.loss(topics, weights[None] + 1e-3, total) for total in TOTALS)
             yield {"cap": cap or "none", "scaling": scaling, "weighting": weighting, "g": concentration, "loss": best}
 
 
