@@ -53,14 +53,14 @@ class SparkRates:
     solve : seconds of the driver's solve for k = 50; grows with the cube of k.
     """
 
-    job: float = 0.25
+    job: float = 0.3
     read_entry: float = 6e-8
     pack_entry: float = 4.5e-7
     pack_document: float = 6e-6
     scan_byte: float = 3e-9
     ship_byte: float = 8e-9
     broadcast_byte: float = 6e-9
-    solve: float = 0.4
+    solve: float = 0.8
 
 
 @dataclass(frozen=True)
