@@ -12,7 +12,7 @@ from spectral_spark.cli.interrupts import Interrupts
 from spectral_spark.corpus.demo import simulate_demo, write_demo
 from tests.cluster.standalone import fresh_environment
 
-ONCE, AGAIN_AND_AGAIN = 1, 20
+ONCE, AGAIN_AND_AGAIN = 1, 4
 
 
 @pytest.mark.parametrize(("kind", "times"), [(signal.SIGINT, ONCE), (signal.SIGTERM, ONCE),
@@ -31,7 +31,7 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, kind: signal.Signals
         time.sleep(0.05)
     for _ in range(times):
         process.send_signal(kind)
-        time.sleep(0.02)
+        time.sleep(0.01)                    # all of them long before Spark has stopped
     out, errors = process.communicate(timeout=300)
     assert process.returncode == 130, errors
     assert errors == "spectral-spark: interrupted; nothing half-made was left behind\n"
