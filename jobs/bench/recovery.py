@@ -1,8 +1,9 @@
 """How close recovered topics come to the true ones on simulated corpora: solvers, tensors per group, number of topics.
 
-    python jobs/bench/recovery.py [--part solvers|groups|rank|all] [--seeds 2]
+    python jobs/bench/recovery.py [--part solvers|groups|rank|all] [--seeds 2] [--reference FILE.py]
 
 Error is the mean over topics of half the L1 distance to the matched true topic. Everything runs in one process.
+``--reference`` runs another implementation (see ``other_solution.py``) on the same draws.
 """
 
 import argparse
@@ -10,9 +11,12 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
+import other_solution
 from common import RESULTS, context, markdown_table, write_json
 
 from spectral_spark.corpus.simulate import SimulatedCorpus, random_topics, simulate_hdp
@@ -121,17 +125,18 @@ def _pass(kernel: Any, shared: Mapping[str, np.ndarray], documents: CountBatch) 
     return dict(accumulator.arrays())
 
 
-def solver_errors(setting: Setting, seed: int) -> list[dict[str, Any]]:
+def solver_errors(setting: Setting, seed: int, other: ModuleType | None) -> list[dict[str, Any]]:
     """A row per solver."""
-    corpus = draw(setting, seed)
-    state = collect(corpus, setting.k + 20)
-    rows = []
+    corpus, rows, p = draw(setting, seed), [], setting.k + 20
+    state = collect(corpus, p)
+    theirs = other_solution.topics(other, corpus.batch, setting.k, p, setting.concentrations) if other else {}
     for solver in SOLVERS:
         start = time.process_time()
         found = state.solve(setting.k, solver, setting.concentrations)
         rows.append({
             "corpus": setting.name, "seed": seed, "solver": solver, "seconds": time.process_time() - start,
             "error": recovery(found.topics, corpus.topics).error, "converged": found.decomposition.converged,
+            "same_draw": recovery(theirs[solver], corpus.topics).error if solver in theirs else None,
         })
     return rows
 
@@ -161,10 +166,10 @@ def chosen_ranks(setting: Setting, seed: int) -> dict[str, Any]:
     return row
 
 
-def measure(part: str, seeds: range) -> list[dict[str, Any]]:
+def measure(part: str, seeds: range, other: ModuleType | None) -> list[dict[str, Any]]:
     """The rows of one part of the benchmark."""
     if part == "solvers":
-        return [row for setting in SOLVER_SETTINGS for seed in seeds for row in solver_errors(setting, seed)]
+        return [row for setting in SOLVER_SETTINGS for seed in seeds for row in solver_errors(setting, seed, other)]
     if part == "groups":
         return [group_errors(setting, seed) for setting in GROUP_SETTINGS for seed in seeds]
     return [chosen_ranks(setting, 0) for setting in RANK_SETTINGS]
@@ -173,8 +178,8 @@ def measure(part: str, seeds: range) -> list[dict[str, Any]]:
 def table(part: str, rows: list[dict[str, Any]]) -> str:
     """The rows of one part for people, averaged over seeds."""
     if part == "solvers":
-        columns = {"corpus": "corpus", "solver": "solver", "error": "error", "reference": "reference, own corpora",
-                   "seconds": "CPU seconds"}
+        columns = {"corpus": "corpus", "solver": "solver", "error": "error", "same_draw": "reference, same draws",
+                   "reference": "reference, own corpora", "seconds": "CPU seconds"}
         means = _means(rows, ("corpus", "solver"))
         return markdown_table(
             [{**row, "reference": REFERENCE_SOLVERS.get(row["corpus"], {}).get(row["solver"])} for row in means],
@@ -194,11 +199,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", choices=[*PARTS, "all"], default="all")
     parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--reference", type=Path, help="another implementation, to run on the same draws")
     arguments = parser.parse_args()
+    other = other_solution.load(arguments.reference) if arguments.reference else None
     target = RESULTS / "recovery.json"
     result: dict[str, Any] = json.loads(target.read_text()) if target.exists() else {}
     for part in PARTS if arguments.part == "all" else (arguments.part,):
-        result[part] = {"context": context(), "rows": measure(part, range(arguments.seeds))}
+        result[part] = {"context": context(), "rows": measure(part, range(arguments.seeds), other)}
         write_json(target, result)
         print(table(part, result[part]["rows"]))
     known = [table(part, result[part]["rows"]) for part in PARTS if part in result]
