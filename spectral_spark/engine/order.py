@@ -9,16 +9,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from spectral_spark.engine.touched import Partial, added, whole
+
 State = dict[str, np.ndarray]
 
 
-def add_states(left: State, right: State) -> State:
-    """left + right, reusing the arrays of ``left``. Both must have the same names and shapes."""
+def add_states(left: Partial, right: Partial) -> Partial:
+    """left + right, reusing their arrays. Both must have the same names and shapes."""
     if left.keys() != right.keys():
         raise ValueError(f"states differ in their arrays: {sorted(left)} and {sorted(right)}")
-    for name, array in left.items():
-        np.add(array, right[name], out=array)
-    return left
+    return {name: added(array, right[name]) for name, array in left.items()}
 
 
 class TreeSum:
@@ -31,9 +31,9 @@ class TreeSum:
 
     def __init__(self, top: int | None = None) -> None:
         self._top = top
-        self._nodes: dict[tuple[int, int], State] = {}
+        self._nodes: dict[tuple[int, int], Partial] = {}
 
-    def push(self, level: int, position: int, state: State) -> None:
+    def push(self, level: int, position: int, state: Partial) -> None:
         """Add the state of a node; (0, s) is shard s. The arrays become property of the sum."""
         while level != self._top and (level, position ^ 1) in self._nodes:
             sibling = self._nodes.pop((level, position ^ 1))
@@ -43,24 +43,23 @@ class TreeSum:
             raise ValueError(f"node {(level, position)} of the sum was given twice")
         self._nodes[level, position] = state
 
-    def nodes(self) -> Iterator[tuple[int, int, State]]:
+    def nodes(self) -> Iterator[tuple[int, int, Partial]]:
         """What could not be merged yet, in a fixed order."""
         for level, position in sorted(self._nodes):
             yield level, position, self._nodes[level, position]
 
     def finish(self, depth: int) -> State | None:
         """The state of the root of a tree of 2**depth shards; None when no shard had any documents."""
-        whole = self._lift(depth)
-        return whole.get(0)
+        return _whole(self._lift(depth).get(0))
 
     def halves(self, depth: int) -> tuple[State | None, State | None]:
         """The states of the two children of the root: two half samples of the documents."""
         sides = self._lift(depth - 1)
-        return sides.get(0), sides.get(1)
+        return _whole(sides.get(0)), _whole(sides.get(1))
 
-    def _lift(self, depth: int) -> dict[int, State]:
+    def _lift(self, depth: int) -> dict[int, Partial]:
         """Merge all levels below ``depth``; a node without a sibling moves up as it is."""
-        current: dict[int, State] = {}
+        current: dict[int, Partial] = {}
         for level in range(depth + 1):
             for (at, position), state in list(self._nodes.items()):
                 if at == level:
@@ -68,13 +67,17 @@ class TreeSum:
                     del self._nodes[at, position]
             if level == depth:
                 break
-            parents: dict[int, State] = {}
+            parents: dict[int, Partial] = {}
             for position in sorted(current):
                 parent = position >> 1
                 state = current[position]
                 parents[parent] = add_states(parents[parent], state) if parent in parents else state
             current = parents
         return current
+
+
+def _whole(state: Partial | None) -> State | None:
+    return None if state is None else whole(state)
 
 
 def power_of_two(value: float) -> int:

@@ -12,10 +12,11 @@ from pyspark.sql import functions as F
 from pyspark.storagelevel import StorageLevel
 from threadpoolctl import threadpool_limits
 
-from spectral_spark.engine.kernel import Kernel
+from spectral_spark.engine.kernel import Accumulator, Kernel
 from spectral_spark.engine.order import State, TreeSum
 from spectral_spark.engine.packed import Decoder, PackedCorpus, parallelism_of
 from spectral_spark.engine.progress import Progress
+from spectral_spark.engine.touched import Partial, flattened, gathered, thinned, whole
 from spectral_spark.errors import InputError
 
 PART_BYTES = 4 << 20
@@ -98,8 +99,9 @@ def _sum(
         rows = rows.filter(F.pmod(F.col("block") + F.col("shard"), F.lit(rounds)) == round)
     top = packed.depth - 1
     with _Shared(packed.frame, shared) as handle, progress.watch(packed.frame.sparkSession, name, round, rounds):
-        partials = rows.mapInArrow(_Mapper(kernel, packed.decode, handle, top), _PARTIAL)
-        if state_bytes * min(packed.shards, 2 * parallelism_of(packed.frame)) <= DIRECT_BYTES:
+        direct = state_bytes * min(packed.shards, 2 * parallelism_of(packed.frame)) <= DIRECT_BYTES
+        partials = rows.mapInArrow(_Mapper(kernel, packed.decode, handle, top, thin=direct), _PARTIAL)
+        if direct:
             return _assemble([partials.toArrow()], top)
         return _scatter(partials, parallelism_of(packed.frame), state_bytes, top)
 
@@ -129,8 +131,8 @@ class _Shared:
 class _Mapper:
     """Runs on an executor: rows sorted by (shard, block) in; the states of what could be added up there out."""
 
-    def __init__(self, kernel: Kernel, decode: Decoder, shared: _Shared, top: int) -> None:
-        self._kernel, self._decode, self._shared, self._top = kernel, decode, shared, top
+    def __init__(self, kernel: Kernel, decode: Decoder, shared: _Shared, top: int, *, thin: bool) -> None:
+        self._kernel, self._decode, self._shared, self._top, self._thin = kernel, decode, shared, top, thin
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with threadpool_limits(1):
@@ -140,16 +142,20 @@ class _Mapper:
                 for row in range(batch.num_rows):
                     if ids[row] != shard:
                         if accumulator is not None:
-                            sums.push(0, shard, accumulator.arrays())
+                            sums.push(0, shard, self._state(accumulator))
                         shard = int(ids[row])
                         accumulator = self._kernel.start(self._shared.value())
                     assert accumulator is not None
                     accumulator.add(self._decode(batch, row))
             if accumulator is not None:
-                sums.push(0, shard, accumulator.arrays())
+                sums.push(0, shard, self._state(accumulator))
             del accumulator
             for level, position, state in sums.nodes():
-                yield from _encode(level, position, state)
+                yield from _encode(level, position, flattened(state))
+
+    def _state(self, accumulator: Accumulator) -> Partial:
+        arrays = accumulator.arrays()
+        return thinned(arrays) if self._thin else dict(arrays)          # row blocks add up only where all have them
 
 
 def _encode(level: int, position: int, state: State) -> Iterator[pa.RecordBatch]:
@@ -213,7 +219,7 @@ def _block_rows(at: tuple[str, int], shape: list[int], sums: TreeSum) -> Iterato
     for level, position, state in sums.nodes():
         yield pa.RecordBatch.from_pydict(
             {"level": [level], "position": [position], "name": [at[0]], "part": [at[1]], "shape": [shape],
-             "data": [state["data"].tobytes()]},
+             "data": [whole(state)["data"].tobytes()]},
             schema=_ARROW_PARTIAL,
         )
 
@@ -234,7 +240,7 @@ def _assemble(tables: Iterable[pa.Table], top: int) -> TreeSum:
                 array.reshape(-1)[part * step : part * step + len(data)] = data
     sums = TreeSum(top)
     for (level, position), state in sorted(states.items(), key=lambda item: item[0]):
-        sums.push(level, position, state)
+        sums.push(level, position, gathered(state))
     return sums
 
 

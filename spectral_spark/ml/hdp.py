@@ -273,13 +273,14 @@ class SpectralHDPModel(Model, _Columns, ModelPictures, MLReadable, MLWritable):
         return added.withColumn(output, F.when(F.col(f"`{output}`").isNotNull(), array_to_vector(F.col(f"`{output}`"))))
 
     def _proportions(self, dataset: DataFrame) -> Proportions:
-        if self._hashes is None:
-            self._hashes = node_hashes(dataset.sparkSession, self._fitted.nodes.paths)
-        return Proportions(
-            self._fitted.topics, self._fitted.nodes.proportions, *self._hashes, self._fitted.document_concentration
-        )
+        if self._inference is None:                     # kept, so that all transforms share one broadcast
+            hashes = node_hashes(dataset.sparkSession, self._fitted.nodes.paths)
+            self._inference = Proportions(
+                self._fitted.topics, self._fitted.nodes.proportions, *hashes, self._fitted.document_concentration
+            )
+        return self._inference
 
-    _hashes: tuple[np.ndarray, np.ndarray] | None = None
+    _inference: Proportions | None = None
 
     def logPerplexity(self, dataset: DataFrame) -> float:
         """Document completion in nats per word: proportions from half of a document's words, loss on the others."""

@@ -1,8 +1,5 @@
 """Codes, activity or reconstruction of rows in any DataFrame, as one vectorised Arrow function."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -10,6 +7,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DoubleType
 from threadpoolctl import threadpool_limits
 
+from spectral_spark.engine.held import hold
 from spectral_spark.engine.rows import dense_matrix, refuse_other_width, vector_columns
 from spectral_spark.errors import InputError
 from spectral_spark.ibp.likelihood import RowReader, refuse_unreadable
@@ -49,20 +47,12 @@ def row_column(frame: DataFrame, features: str, model: FeatureModel, output: str
     """One of ``OUTPUTS`` as array<double>."""
     if output not in OUTPUTS:
         raise InputError(f"'{output}' is not one of {', '.join(OUTPUTS)}")
-    handle = _hold(frame, RowFunction(model, output, missing))
+    handle = hold(frame, model)
 
     def run(sizes: pa.Array, indices: pa.Array, values: pa.Array) -> pa.Array:
-        return handle()(sizes, indices, values)
+        return RowFunction(handle(), output, missing)(sizes, indices, values)
 
     function = F.arrow_udf(run, ArrayType(DoubleType()))  # type: ignore[call-overload]
     size, indices, values = vector_columns(frame, features)
     return function(size, indices, values.cast("array<double>"))
 
-
-def _hold(frame: DataFrame, function: RowFunction) -> Callable[[], RowFunction]:
-    """Through a broadcast where there is a Spark context, in the closure elsewhere."""
-    context = getattr(frame.sparkSession, "_sc", None)
-    if context is None:
-        return lambda: function
-    broadcast: Any = context.broadcast(function)
-    return lambda: broadcast.value

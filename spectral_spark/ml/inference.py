@@ -1,8 +1,5 @@
 """Topic proportions of documents in any DataFrame, as one vectorised Arrow function."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -11,6 +8,7 @@ from pyspark.sql.types import ArrayType, DoubleType
 from threadpoolctl import threadpool_limits
 
 from spectral_spark.engine.documents import DocumentColumns, document_columns
+from spectral_spark.engine.held import hold
 from spectral_spark.engine.lists import flat_lists
 from spectral_spark.moments.batch import CountBatch
 from spectral_spark.refine.infer import infer
@@ -73,7 +71,7 @@ class Proportions:
 
 def add_proportions(frame: DataFrame, columns: DocumentColumns, output: str, proportions: Proportions) -> Column:
     """The column of proportions as array<double>; null where counts are missing, negative or not numbers."""
-    handle = _hold(frame, proportions)
+    handle = hold(frame, proportions)
 
     def run(terms: pa.Array, counts: pa.Array, prefixes: pa.Array) -> pa.Array:
         return handle()(terms, counts, prefixes)
@@ -87,11 +85,3 @@ def add_proportions(frame: DataFrame, columns: DocumentColumns, output: str, pro
     )
     return function(terms, counts, prefixes).alias(output)
 
-
-def _hold(frame: DataFrame, proportions: Proportions) -> Callable[[], Proportions]:
-    """Through a broadcast where there is a Spark context, in the closure elsewhere."""
-    context = getattr(frame.sparkSession, "_sc", None)
-    if context is None:
-        return lambda: proportions
-    broadcast: Any = context.broadcast(proportions)
-    return lambda: broadcast.value

@@ -48,14 +48,21 @@ def update_hierarchy(
     for depth in range(len(concentrations) - 1, 0, -1):
         members = np.flatnonzero(level == depth)
         own = now.concentrations[depth - 1]
-        prior = own * now.proportions[parent[members]]
-        draws = prior * (digamma(prior + total[members]) - digamma(prior))
+        draws = _expected_draws(own * now.proportions[parent[members]], total[members])
         np.add.at(total, parent[members], draws)
         sizes = total[members].sum(axis=1)
         between = float((digamma(sizes + own) - digamma(own)).sum())
         concentrations[depth - 1] = _fixed_point(own, float(draws.sum()), between)
     concentrations = np.clip(concentrations, *bounds) if learn else now.concentrations
     return Hierarchy(_proportions(total, parent, level, concentrations), concentrations)
+
+
+def _expected_draws(prior: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """α(ψ(α + n) − ψ(α)): most nodes of a large tree have nothing of most topics, and nothing to compute there."""
+    draws, some = np.zeros_like(prior), counts > 0
+    alpha = prior[some]
+    draws[some] = alpha * (digamma(alpha + counts[some]) - digamma(alpha))
+    return draws
 
 
 def _fixed_point(now: float, draws: float, spread: float) -> float:

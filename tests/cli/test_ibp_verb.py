@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.ml.functions import array_to_vector
 
 from spectral_spark.cli.parsing import Request, parse
 from spectral_spark.cli.run import Run, main
@@ -53,7 +54,12 @@ def test_wrong_usage_ends_with_two(
     assert message in capsys.readouterr().err
 
 
-def test_model_and_codes_are_left_behind(spark: Any, rows: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("vectors", [False, True])
+def test_model_and_codes_are_left_behind(spark: Any, rows: str, tmp_path: Path, vectors: bool) -> None:
+    if vectors:
+        frame = spark.read.parquet(rows)
+        rows = str(tmp_path / "vectors.parquet")
+        frame.select("id", array_to_vector("x").alias("x")).write.parquet(rows)
     request = parse(words(rows, tmp_path / "model", "--codes", str(tmp_path / "codes"), "--quiet"))
     assert isinstance(request, Request)
     run = Run(request)

@@ -1,4 +1,5 @@
-"""Fits a simulated corpus and writes hashes of the model; on request kills what runs it, in the middle of named passes.
+"""Fits a simulated corpus, adds a second one, and writes hashes of both models; on request kills what runs it, in the
+middle of named passes ("absorb" is one of the update).
 
     spark-submit fit_under_fire.py ANSWER [executor=PASS] [worker=PASS] [driver=PASS] [checkpoints=DIR]
 """
@@ -18,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from spectral_spark import SpectralHDP
+from spectral_spark import SpectralHDP, SpectralHDPModel
 from spectral_spark.corpus.simulate import simulate_hdp
 from spectral_spark.engine.progress import Progress
 
@@ -34,7 +35,8 @@ class Saboteur(Progress):
         for kind, where in list(self.orders.items()):
             if name.startswith(where):
                 del self.orders[kind]
-                threading.Timer(0.3, self._kill, [kind]).start()
+                moment = 0.05 if kind == "driver" else 0.3      # the shortest pass takes a tenth of a second
+                threading.Timer(moment, self._kill, [kind]).start()
         with super().watch(spark, name, round, rounds):
             yield
 
@@ -69,25 +71,46 @@ def main() -> None:
     answer, *words = sys.argv[1:]
     orders = dict(word.split("=", 1) for word in words)
     checkpoints = orders.pop("checkpoints", None)
-    corpus = simulate_hdp((400, 6), [3000, 3000], [8.0, 0.5], (30, 90), seed=4)
-    batch, starts = corpus.batch, pa.array(corpus.batch.indptr, pa.int32())
     spark = SparkSession.builder.getOrCreate()
-    frame = spark.createDataFrame(pa.table({
-        "doc_id": [f"d{i}" for i in range(batch.n_documents)],
-        "path": pa.array([list(corpus.tree.paths[node]) for node in batch.nodes], pa.list_(pa.string())),
-        "terms": pa.ListArray.from_arrays(starts, pa.array(batch.terms, pa.int32())),
-        "counts": pa.ListArray.from_arrays(starts, pa.array(batch.counts.astype(np.int32))),
-    })).repartition(6)
+    frame, arriving = (spark.createDataFrame(table).repartition(6) for table in corpora())
     saboteur = Saboteur(orders)
     hdp = SpectralHDP(
         k=6, refinePasses=1, termsCol="terms", countsCol="counts", idCol="doc_id", vocabSize=400,
         checkpointDir=checkpoints,
     ).setProgress(saboteur)
     model = hdp.fit(frame)
-    digest = hashlib.sha256(model.topicsMatrix().tobytes() + model.nodes.proportions.tobytes()).hexdigest()
-    with open(answer, "w") as sink:
-        passes = [step["name"] for step in model.summary.passes]
-        json.dump({"hash": digest, "killed": saboteur.killed, "passes": passes}, sink)
+    found = {"hash": digest(model), "passes": passes(model)}
+    write(answer, found)
+    updated = model.setProgress(saboteur).update(arriving, checkpointDir=checkpoints)
+    found |= {"updated": digest(updated), "later_passes": passes(updated), "killed": saboteur.killed}
+    write(answer, found)
+
+
+def corpora() -> Iterator[pa.Table]:
+    """The first corpus, and a smaller one with the same topics."""
+    corpus = simulate_hdp((400, 6), [3500, 3500], [8.0, 0.5], (30, 90), seed=4)
+    batch, starts = corpus.batch, pa.array(corpus.batch.indptr, pa.int32())
+    table = pa.table({
+        "doc_id": [f"d{i}" for i in range(batch.n_documents)],
+        "path": pa.array([list(corpus.tree.paths[node]) for node in batch.nodes], pa.list_(pa.string())),
+        "terms": pa.ListArray.from_arrays(starts, pa.array(batch.terms, pa.int32())),
+        "counts": pa.ListArray.from_arrays(starts, pa.array(batch.counts.astype(np.int32))),
+    })
+    late = np.arange(batch.n_documents) % 7 == 0
+    yield from (table.filter(pa.array(part)) for part in (~late, late))
+
+
+def write(path: str, found: dict[str, Any]) -> None:
+    with open(path, "w") as sink:
+        json.dump(found, sink)
+
+
+def passes(model: SpectralHDPModel) -> list[str]:
+    return [step["name"] for step in model.summary.passes]
+
+
+def digest(model: SpectralHDPModel) -> str:
+    return hashlib.sha256(model.topicsMatrix().tobytes() + model.nodes.proportions.tobytes()).hexdigest()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Processes die in the middle of a fit, on real clusters, or it runs through Spark Connect: the same bits come out."""
+"""Processes die in the middle of a fit or an update, on real clusters, or both run through Spark Connect: the same bits
+come out."""
 
 import json
 import subprocess
@@ -22,44 +23,54 @@ def fit(master: str, package_zip: Path, place: Path, name: str, *orders: str) ->
 
 
 @pytest.fixture(scope="module")
-def clean(package_zip: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+def clean(package_zip: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     code, answer = fit("local[2]", package_zip, tmp_path_factory.mktemp("clean"), "clean")
     assert code == 0, answer
-    return str(answer["hash"])
+    return hashes(answer)
 
 
-def test_local_cluster_with_a_killed_executor_and_worker(package_zip: Path, tmp_path: Path, clean: str) -> None:
+def hashes(answer: dict) -> tuple[str, str]:
+    """Of the fitted and of the updated model."""
+    assert answer["hash"] != answer["updated"]
+    return answer["hash"], answer["updated"]
+
+
+def test_local_cluster_with_a_killed_executor_and_worker(
+    package_zip: Path, tmp_path: Path, clean: tuple[str, str]
+) -> None:
     code, answer = fit("local-cluster[2,1,1024]", package_zip, tmp_path, "hit", "executor=moments", "worker=refine")
     assert code == 0, answer
     assert sorted(answer["killed"]) == ["executor", "worker"]
-    assert answer["hash"] == clean
+    assert hashes(answer) == clean
 
 
 def test_standalone_with_a_killed_executor_and_worker(
-    standalone_cluster: StandaloneCluster, package_zip: Path, tmp_path: Path, clean: str
+    standalone_cluster: StandaloneCluster, package_zip: Path, tmp_path: Path, clean: tuple[str, str]
 ) -> None:
     code, answer = fit(standalone_cluster.url, package_zip, tmp_path, "hit", "executor=range 1", "worker=moments")
     assert code == 0, answer
     assert sorted(answer["killed"]) == ["executor", "worker"]
-    assert answer["hash"] == clean
+    assert hashes(answer) == clean
 
 
 def test_driver_killed_in_every_pass_here_and_on_standalone(
-    standalone_cluster: StandaloneCluster, package_zip: Path, tmp_path: Path, clean: str
+    standalone_cluster: StandaloneCluster, package_zip: Path, tmp_path: Path, clean: tuple[str, str]
 ) -> None:
     kept = f"checkpoints={tmp_path / 'steps'}"
-    for master, where in (("local[2]", "range 2"), (standalone_cluster.url, "moments"), ("local[2]", "refine 1")):
+    here, there = "local[2]", standalone_cluster.url
+    for master, where in ((here, "range 2"), (there, "moments"), (here, "refine 1"), (there, "absorb")):
         code, answer = fit(master, package_zip, tmp_path, f"dead in {where}", f"driver={where}", kept)
         assert code != 0
-        assert "hash" not in answer
+        assert "updated" not in answer
+    assert not {"range 1", "range 2", "moments"} & set(answer["passes"])
     code, answer = fit("local[2]", package_zip, tmp_path, "resumed", kept)
     assert code == 0, answer
-    assert answer["hash"] == clean
-    assert not {"range 1", "range 2", "moments"} & set(answer["passes"])
+    assert hashes(answer) == clean
+    assert "moments" not in answer["later_passes"]
     assert not any((tmp_path / "steps").iterdir())
 
 
-def test_spark_connect_gives_the_same_model(tmp_path: Path, clean: str) -> None:
+def test_spark_connect_gives_the_same_model(tmp_path: Path, clean: tuple[str, str]) -> None:
     pytest.importorskip("grpc", reason="Spark Connect needs pyspark[connect]")
     answer = tmp_path / "connect.json"
     environment = fresh_environment()
@@ -68,4 +79,4 @@ def test_spark_connect_gives_the_same_model(tmp_path: Path, clean: str) -> None:
         env=environment | {"SPARK_REMOTE": "local[2]", "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"},
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    assert json.loads(answer.read_text())["hash"] == clean
+    assert hashes(json.loads(answer.read_text())) == clean

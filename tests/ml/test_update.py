@@ -98,6 +98,7 @@ def test_removal_takes_documents_out_exactly(spectral_days: list[SpectralHDPMode
     without = spectral_days[2].update(days[2], remove=True)
     assert without.moments.difference(spectral_days[1].moments) < 1e-12
     assert without.summary.documents == spectral_days[1].summary.documents
+    assert without.summary.dropped == spectral_days[1].summary.dropped
     assert recovery(without.topicsMatrix(), spectral_days[1].topicsMatrix()).errors.max() < 1e-8
     with pytest.raises(InputError, match="documents to remove"):
         spectral_days[0].update(days[1], remove=True)
@@ -186,7 +187,10 @@ def test_what_cannot_be_updated_or_kept_per_group_is_said_at_the_fit(
     groups = estimator(tensors="groups", **small).fit(monday)
     assert "warnings" not in groups.summary.extra
     assert "distinct documents" in groups.update(tuesday).summary.extra["warnings"][0]
+    roomy = estimator(weighting="uniform", **small).fit(monday)
     monkeypatch.setattr(collecting, "NODE_STATES_LIMIT", 0)
+    with pytest.raises(InputError, match="fewer groups at a time"):
+        roomy.update(tuesday)
     fixed = estimator(weighting="uniform", **small).fit(monday)
     assert "not updated or merged" in fixed.summary.extra["warnings"][0]
     with pytest.raises(InputError, match="nothing can be added"):
