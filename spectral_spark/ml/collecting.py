@@ -91,7 +91,8 @@ def collect_moments(
     def compute() -> State:
         started = time.perf_counter()
         halves = run_halves(
-            corpus.packed, plan.kernel, plan.shared, name="moments", state_bytes=plan.state_bytes, progress=run.progress
+            corpus.packed, plan.kernel, plan.shared, name="moments", progress=run.progress,
+            state_bytes=plan.travelling_bytes(corpus.packed.documents / corpus.packed.shards),
         )
         run.log.timed("moments", corpus.documents, started)
         return {f"{side}-{name}": sums[name] for side, sums in zip("ab", halves, strict=True) for name in sums}

@@ -90,6 +90,10 @@ class MomentPlan:
         """Size of the sums of one accumulator."""
         return self.kernel.state_bytes(self.basis.size, len(self.census.tree))
 
+    def travelling_bytes(self, documents: float) -> int:
+        """The same without the rows of nodes that so many documents cannot touch; those stay where they are."""
+        return self.kernel.state_bytes(self.basis.size, min(len(self.census.tree), int(2 * documents)))
+
     def finish(
         self,
         half_a: Mapping[str, np.ndarray],

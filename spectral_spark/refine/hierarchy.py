@@ -76,6 +76,9 @@ def _proportions(total: np.ndarray, parent: np.ndarray, level: np.ndarray, conce
     for depth in range(1, len(concentrations)):
         members = np.flatnonzero(level == depth)
         own = concentrations[depth - 1]
-        mass = total[members].sum(axis=1, keepdims=True) + own
-        proportions[members] = (total[members] + own * proportions[parent[members]]) / mass
+        shares = total[members]
+        mass = shares.sum(axis=1, keepdims=True) + own
+        shares += own * proportions[parent[members]]
+        shares /= mass
+        proportions[members] = shares
     return proportions
