@@ -18,6 +18,7 @@ from spectral_spark.engine.order import power_of_two
 
 DOCUMENTS_PER_SHARD = 16_384        # fewer, longer shards refine better: each takes more steps between two averages
 FEWEST_SHARDS, MOST_SHARDS = 8, 4096
+MANY_SHARDS = 8                     # per core
 
 Decoder = Callable[[pa.RecordBatch, int], Any]
 
@@ -57,8 +58,10 @@ def shard_count(documents: int, state_bytes: int = 0) -> int:
 
 
 def task_count(shards: int, parallelism: int) -> int:
-    """Partitions of the working copy: two per core, a power of two, never more than there are shards."""
-    return min(shards, power_of_two(2 * max(parallelism, 1)))
+    """Partitions of the working copy, a power of two: one per core, since a task costs a twentieth of a second by
+    itself; two where a core has many shards, so that a slow one holds up less."""
+    cores = max(parallelism, 1)
+    return min(shards, power_of_two(cores if shards < MANY_SHARDS * cores else 2 * cores))
 
 
 def parallelism_of(frame: DataFrame) -> int:

@@ -1,5 +1,6 @@
 """A pass: map packed documents through a kernel into additive states, and sum the states in a fixed order."""
 
+import math
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -162,7 +163,7 @@ def _encode(level: int, position: int, state: State) -> Iterator[pa.RecordBatch]
     """A state as rows of at most PART_BYTES, whole rows of each array."""
     for name, array in sorted(state.items()):
         array = np.ascontiguousarray(array, np.float64)
-        flat = array.reshape(array.shape[0], -1) if array.ndim > 1 else array.reshape(-1, 1)
+        flat = array.reshape(array.shape[0], math.prod(array.shape[1:]))
         step = max(1, PART_BYTES // max(8, flat.shape[1] * 8))
         for part, start in enumerate(range(0, max(flat.shape[0], 1), step)):
             piece = flat[start : start + step]

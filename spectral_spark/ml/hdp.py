@@ -268,8 +268,7 @@ class SpectralHDPModel(Model, _Columns, ModelPictures, MLReadable, MLWritable):
         output = self._value("topicDistributionCol")
         if output in dataset.columns:
             raise InputError(f"column '{output}' exists; set topicDistributionCol to another name")
-        column = add_proportions(dataset, self._document_columns(dataset), output, self._proportions(dataset))
-        added = dataset.withColumn(output, column)
+        added = add_proportions(dataset, self._document_columns(dataset), output, self._proportions(dataset))
         return added.withColumn(output, F.when(F.col(f"`{output}`").isNotNull(), array_to_vector(F.col(f"`{output}`"))))
 
     def _proportions(self, dataset: DataFrame) -> Proportions:

@@ -17,7 +17,7 @@ from spectral_spark.ibp.solution import FeatureModel
 from spectral_spark.ml import persistence
 from spectral_spark.ml.ibp_fitting import FittedFeatures, fit_rows, log_likelihood
 from spectral_spark.ml.ibp_params import RowParams, SpectralIBPParams
-from spectral_spark.ml.ibp_rows import row_column
+from spectral_spark.ml.ibp_rows import add_rows
 from spectral_spark.ml.ibp_summary import IbpSummary
 from spectral_spark.ml.params import AUTO
 from spectral_spark.model_files import METADATA
@@ -195,12 +195,13 @@ class SpectralIBPModel(Model, RowParams, MLReadable, MLWritable):
         for name in parts:
             if name in dataset.columns:
                 raise InputError(f"column '{name}' exists; set codesCol, activityCol or reconstructionCol to another")
-        whole = row_column(dataset, self._value("featuresCol"), self.features, output, self._value("missing"))
+        features, missing, read = self._value("featuresCol"), self._value("missing"), "spectral_spark_read"
+        whole = F.col(read)
         vectors = {
             name: F.when(whole.isNotNull(), array_to_vector(F.slice(whole, start, length)))
             for name, (start, length) in parts.items()
         }
-        return dataset.withColumns(vectors)
+        return add_rows(dataset, features, read, self.features, output, missing).withColumns(vectors).drop(read)
 
     def copy(self, extra: dict | None = None) -> "SpectralIBPModel":
         that: SpectralIBPModel = super().copy(extra)

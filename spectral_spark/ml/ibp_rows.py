@@ -2,11 +2,10 @@
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DoubleType
+from pyspark.sql import DataFrame
 from threadpoolctl import threadpool_limits
 
+from spectral_spark.engine.arrow_column import with_arrow_column
 from spectral_spark.engine.held import hold
 from spectral_spark.engine.rows import dense_matrix, refuse_other_width, vector_columns
 from spectral_spark.errors import InputError
@@ -43,16 +42,17 @@ class RowFunction:
         return read.codes if self._output == "codes" else np.hstack([read.codes, read.activity])
 
 
-def row_column(frame: DataFrame, features: str, model: FeatureModel, output: str, missing: str) -> Column:
-    """One of ``OUTPUTS`` as array<double>."""
+def add_rows(
+    frame: DataFrame, features: str, name: str, model: FeatureModel, output: str, missing: str
+) -> DataFrame:
+    """The frame with one of ``OUTPUTS`` as a column of array<double>."""
     if output not in OUTPUTS:
         raise InputError(f"'{output}' is not one of {', '.join(OUTPUTS)}")
     handle = hold(frame, model)
 
-    def run(sizes: pa.Array, indices: pa.Array, values: pa.Array) -> pa.Array:
+    def run(sizes: pa.Array, indices: pa.Array, values: pa.Array, *_: pa.Array) -> pa.Array:
         return RowFunction(handle(), output, missing)(sizes, indices, values)
 
-    function = F.arrow_udf(run, ArrayType(DoubleType()))  # type: ignore[call-overload]
     size, indices, values = vector_columns(frame, features)
-    return function(size, indices, values.cast("array<double>"))
+    return with_arrow_column(frame, name, run, [size, indices, values.cast("array<double>")])
 

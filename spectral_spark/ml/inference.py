@@ -2,11 +2,11 @@
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DoubleType
 from threadpoolctl import threadpool_limits
 
+from spectral_spark.engine.arrow_column import with_arrow_column
 from spectral_spark.engine.documents import DocumentColumns, document_columns
 from spectral_spark.engine.held import hold
 from spectral_spark.engine.lists import flat_lists
@@ -69,19 +69,18 @@ class Proportions:
         return nodes
 
 
-def add_proportions(frame: DataFrame, columns: DocumentColumns, output: str, proportions: Proportions) -> Column:
-    """The column of proportions as array<double>; null where counts are missing, negative or not numbers."""
+def add_proportions(frame: DataFrame, columns: DocumentColumns, output: str, proportions: Proportions) -> DataFrame:
+    """The frame with a column of proportions, array<double>; null where counts are missing, negative or not numbers."""
     handle = hold(frame, proportions)
 
-    def run(terms: pa.Array, counts: pa.Array, prefixes: pa.Array) -> pa.Array:
+    def run(terms: pa.Array, counts: pa.Array, prefixes: pa.Array, *_: pa.Array) -> pa.Array:
         return handle()(terms, counts, prefixes)
 
-    function = F.arrow_udf(run, ArrayType(DoubleType()))  # type: ignore[call-overload]
     terms, counts, path = document_columns(frame, columns)
     empty = F.array().cast("array<string>")
     prefixes = F.transform(
         F.sequence(F.lit(0), F.size(F.coalesce(path, empty))),
         lambda level: F.xxhash64(F.slice(F.coalesce(path, empty), F.lit(1), level)),
     )
-    return function(terms, counts, prefixes).alias(output)
+    return with_arrow_column(frame, output, run, [terms, counts, prefixes])
 

@@ -1,9 +1,11 @@
 """Mostly empty arrays as their rows: the same sums, through flattening and back."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from spectral_spark.engine.order import TreeSum
+from spectral_spark.engine.passes import _assemble, _encode
 from spectral_spark.engine.touched import FEWEST_ROWS, TouchedRows, added, flattened, gathered, thinned, whole
 
 LENGTH = FEWEST_ROWS
@@ -31,6 +33,16 @@ def test_only_mostly_empty_large_arrays_are_cut() -> None:
     assert again.keys() == state.keys()
     for name, part in whole(again).items():
         assert np.array_equal(part, whole(state)[name])
+
+
+@pytest.mark.parametrize("rows", [0, 40, LENGTH])
+def test_states_survive_the_way_to_the_driver(rows: int) -> None:
+    state = thinned({"x": array(1, rows), "flat": np.arange(3.0)})
+    table = pa.Table.from_batches(list(_encode(1, 0, flattened(state))))
+    got = _assemble([table], top=1).finish(1)
+    assert got is not None
+    assert np.array_equal(got["x"], array(1, rows))
+    assert np.array_equal(got["flat"], np.arange(3.0))
 
 
 def test_a_tree_sum_of_rows_does_not_depend_on_the_tasks() -> None:

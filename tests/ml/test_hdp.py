@@ -234,6 +234,10 @@ def test_in_a_pipeline_with_count_vectorizer(spark: SparkSession, tmp_path: Path
     best = np.array([row["topicDistribution"].toArray().argmax() for row in out.collect()])
     assert len(set(best[::2])) == len(set(best[1::2])) == 1
     assert best[0] != best[1]
+    out.drop("topicDistribution").write.parquet(str(tmp_path / "counted"))
+    from_disk = model.stages[1].transform(spark.read.parquet(str(tmp_path / "counted")))
+    expected = {tuple(row["words"]): row["topicDistribution"] for row in out.collect()}
+    assert {tuple(row["words"]): row["topicDistribution"] for row in from_disk.collect()} == expected
     model.save(str(tmp_path / "pipeline"))
     loaded = PipelineModel.load(str(tmp_path / "pipeline"))
     assert isinstance(loaded.stages[1], SpectralHDPModel)
