@@ -33,7 +33,7 @@ def refined(
     corpus: LocalCorpus, start: tuple[np.ndarray, np.ndarray], settings: RefineSettings, shards: int
 ) -> Iterator[tuple[RefineState, float]]:
     """The state after every pass, the last of them settling, and the processor seconds since the start."""
-    state = RefineState.start(*start, corpus.tree.parent, corpus.tree.level, corpus.tokens)
+    state = RefineState.start(*start, corpus.tree.parent, corpus.tree.level, corpus.tokens, corpus.train.n_documents)
     rounds = LocalRounds(corpus.train, shards)
     began = time.process_time()
     for _ in range(settings.passes):

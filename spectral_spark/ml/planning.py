@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from spectral_spark.engine.capacity import MemoryNeed, memory_need
 from spectral_spark.engine.kernel import Kernel
+from spectral_spark.engine.packed import shard_count, task_count
 from spectral_spark.ml.settings import AUTO_BASIS, FitSettings
 from spectral_spark.moments.batch import CountBatch
 from spectral_spark.moments.kernel import MomentKernel
@@ -120,7 +121,8 @@ def measure_kernels(size: CorpusSize, settings: FitSettings) -> KernelCosts:
             _seconds_per_document(
                 RefineKernel(refine.batch_size, refine.inner_iterations),
                 {"statistics": topics * tokens / k, "node_prior": np.full((1, k), 1.0 / k),
-                 "concentration": np.ones(1), "rate": np.array([0.1]), "tokens": np.array([tokens])}, batch,
+                 "concentration": np.ones(1), "rate": np.array([0.1]),
+                 "documents": np.array([float(batch.n_documents)])}, batch,
             ),
         )
 
@@ -134,7 +136,7 @@ def forecast(
     d, p = size.vocab_size, settings.basis_columns(size.vocab_size)
     k = min(p // 2, AUTO_BASIS // 2) if settings.k == "auto" else int(settings.k)
     n, entries = size.documents, size.documents * _distinct(size)
-    tasks = 2 * cores
+    tasks = task_count(shard_count(n), cores)
     scan = entries * 4 + n * 20
 
     def one_pass(name: str, per_document: float, state: int, shared: int, share: float = 1.0) -> PassForecast:
@@ -160,7 +162,7 @@ def forecast(
     sample = min(1.0, 4096 / max(n, 1))
     if settings.concentrations == "auto":
         steps.append(one_pass("choose", 12 * costs.refine, 0, 4 * 8 * d * k, sample))
-    rounds = RefineSettings().rounds
+    rounds = RefineSettings.for_corpus(1, n / shard_count(n)).rounds
     for number in range(settings.refine_passes):
         for turn in range(rounds):
             steps.append(one_pass(f"refine {number + 1}.{turn + 1}", costs.refine, 8 * d * k, 8 * d * k, 1 / rounds))

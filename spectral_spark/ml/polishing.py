@@ -45,10 +45,11 @@ def refine_topics(
     """``settings.refine_passes`` passes over the corpus and one that settles; zero give the start back."""
     if settings.refine_passes == 0:
         return start
-    options = options or RefineSettings(passes=settings.refine_passes)
+    per_shard = corpus.packed.documents / corpus.packed.shards
+    options = options or RefineSettings.for_corpus(settings.refine_passes, per_shard)
     tree = corpus.census.tree
     state = RefineState.start(
-        start.topics, start.weights, tree.parent, tree.level, float(corpus.tokens),
+        start.topics, start.weights, tree.parent, tree.level, float(corpus.tokens), float(corpus.documents),
         node_proportions=_smoothed(start.node_proportions),
     )
     steps = [(f"refine {number + 1}", refine_pass) for number in range(settings.refine_passes)]

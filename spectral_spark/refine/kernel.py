@@ -17,9 +17,10 @@ class RefineKernel:
     """Mini-batches of E-steps, each followed by a step of the topic-word statistics (stepwise EM).
 
     ``shared`` holds ``statistics`` (d, k), ``node_prior`` (nodes, k), ``concentration`` (nodes,) of the documents at
-    each node, ``rate`` (1,) by which a mini-batch moves the statistics, and ``tokens`` (1,) of the corpus. The arrays
-    that come back add up over shards: ``statistics`` (d, k) is to be divided by ``shards``; ``node_counts`` and
-    ``node_tables`` (nodes, k) and ``node_spread`` (nodes,) are plain sums over documents.
+    each node, ``rate`` (1,) by which a mini-batch moves the statistics, and ``documents`` (1,) of the corpus, to whose
+    size a mini-batch is blown up: by documents and not by words, or those that share a batch with a long one would
+    count for less. The arrays that come back add up over shards: ``statistics`` (d, k) is to be divided by ``shards``;
+    ``node_counts`` and ``node_tables`` (nodes, k) and ``node_spread`` (nodes,) are plain sums over documents.
 
     With ``frozen`` topics no step is taken: ``statistics`` are the documents' own, a plain sum as well.
     """
@@ -46,7 +47,7 @@ class RefineAccumulator:
         self._prior = shared["node_prior"]
         self._concentration = shared["concentration"]
         self._rate = float(shared["rate"][0])
-        self._corpus_tokens = float(shared["tokens"][0])
+        self._corpus_documents = float(shared["documents"][0])
         self._node_counts = np.zeros(self._prior.shape)
         self._node_tables = np.zeros(self._prior.shape)
         self._node_spread = np.zeros(len(self._prior))
@@ -104,7 +105,7 @@ class RefineAccumulator:
             self._gained[terms] += gained
             return
         rate = self._rate * (last - first) / kernel.batch_size      # a left-over batch counts for what it is
-        self._move(terms, before, gained, rate, self._corpus_tokens / tokens)
+        self._move(terms, before, gained, rate, self._corpus_documents / (last - first))
 
     def _move(self, terms: np.ndarray, before: np.ndarray, gained: np.ndarray, rate: float, blow_up: float) -> None:
         """local ← (1 − rate) · local + rate · gained scaled to the corpus; ``before`` are the raw rows of the terms."""

@@ -59,7 +59,7 @@ def shared_arrays(state: RefineState, settings: RefineSettings) -> dict[str, np.
         "node_prior": state.hierarchy.proportions,
         "concentration": np.full(len(state.parent), state.document_concentration),
         "rate": np.array([settings.rate(state.rounds)]),
-        "tokens": np.array([state.tokens]),
+        "documents": np.array([state.documents]),
     }
 
 

@@ -54,6 +54,12 @@ class RefineSettings:
         if self.backend not in BACKENDS:
             raise SettingsError(f"refinement: backend '{self.backend}' is unknown; use one of {', '.join(BACKENDS)}")
 
+    @classmethod
+    def for_corpus(cls, passes: int, documents_per_shard: float) -> "RefineSettings":
+        """The defaults, with fewer rounds where a shard would have less than two mini-batches in one."""
+        rounds = int(documents_per_shard // (2 * cls.batch_size))
+        return cls(passes=passes, rounds=min(max(rounds, 1), cls.rounds))
+
     def rate(self, finished: int) -> float:
         """The rate of the round that follows ``finished`` rounds."""
         share = min(finished / max(self.passes * self.rounds - 1, 1), 1.0)

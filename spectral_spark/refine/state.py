@@ -16,12 +16,12 @@ class RefineState:
 
     Attributes
     ----------
-    statistics : array of shape (d, k), expected topic-word counts scaled to the corpus; its sum is ``tokens``.
+    statistics : array of shape (d, k), expected topic-word counts scaled to the corpus; its sum is about ``tokens``.
     parent, level : int arrays of shape (nodes,), the tree; parents come before their children, -1 at the root.
     hierarchy : node proportions and concentrations.
     node_tables : array of shape (nodes, k); node_spread : array of shape (nodes,). Running sums over the documents of
         about one pass (see ``kernel.RefineKernel``).
-    tokens : words of the corpus.
+    tokens, documents : words and documents of the corpus.
     rounds, passes : how many were finished.
     topic_ids : int array of shape (k,), each topic's column in the start; shows which ones were dropped.
     """
@@ -33,14 +33,15 @@ class RefineState:
     node_tables: np.ndarray
     node_spread: np.ndarray
     tokens: float
+    documents: float
     rounds: int
     passes: int
     topic_ids: np.ndarray
 
     @classmethod
     def start(
-        cls, topics: np.ndarray, weights: np.ndarray, parent: np.ndarray, level: np.ndarray, tokens: float, *,
-        node_proportions: np.ndarray | None = None, concentrations: np.ndarray | None = None,
+        cls, topics: np.ndarray, weights: np.ndarray, parent: np.ndarray, level: np.ndarray, tokens: float,
+        documents: float, *, node_proportions: np.ndarray | None = None, concentrations: np.ndarray | None = None,
     ) -> "RefineState":
         """From the topics (d, k) and weights (k,) of a spectral solution and the document tree.
 
@@ -56,8 +57,8 @@ class RefineState:
         return cls(
             statistics=topics * (weights / weights.sum() * tokens), parent=np.asarray(parent), level=np.asarray(level),
             hierarchy=Hierarchy(node_proportions, np.asarray(concentrations, dtype=float)),
-            node_tables=np.zeros((nodes, k)), node_spread=np.zeros(nodes), tokens=float(tokens), rounds=0, passes=0,
-            topic_ids=np.arange(k),
+            node_tables=np.zeros((nodes, k)), node_spread=np.zeros(nodes), tokens=float(tokens),
+            documents=float(documents), rounds=0, passes=0, topic_ids=np.arange(k),
         )
 
     @property
@@ -97,14 +98,14 @@ class RefineState:
             "statistics": self.statistics, "parent": self.parent, "level": self.level,
             "proportions": self.hierarchy.proportions, "concentrations": self.hierarchy.concentrations,
             "node_tables": self.node_tables, "node_spread": self.node_spread, "topic_ids": self.topic_ids,
-            "progress": np.array([self.tokens, self.rounds, self.passes], dtype=float),
+            "progress": np.array([self.tokens, self.documents, self.rounds, self.passes], dtype=float),
         }
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> "RefineState":
-        tokens, rounds, passes = arrays["progress"]
+        tokens, documents, rounds, passes = arrays["progress"]
         return cls(
             arrays["statistics"], arrays["parent"], arrays["level"],
             Hierarchy(arrays["proportions"], arrays["concentrations"]), arrays["node_tables"], arrays["node_spread"],
-            float(tokens), int(rounds), int(passes), arrays["topic_ids"],
+            float(tokens), float(documents), int(rounds), int(passes), arrays["topic_ids"],
         )

@@ -15,7 +15,8 @@ def shared_of(drawn: Drawn, rate: float = 0.3) -> dict[str, np.ndarray]:
     return {
         "statistics": noisy(drawn.topics) * (tokens / 8),
         "node_prior": np.vstack([np.full(8, 1 / 8), 0.8 * drawn.groups + 0.2 / 8]),
-        "concentration": np.full(5, 1.5), "rate": np.array([rate]), "tokens": np.array([tokens]),
+        "concentration": np.full(5, 1.5), "rate": np.array([rate]),
+        "documents": np.array([float(drawn.batch.n_documents)]),
     }
 
 
@@ -32,7 +33,7 @@ def test_a_round_is_stepwise_em(backend: str) -> None:
     shared = shared_of(drawn)
     kernel = RefineKernel(batch_size=32, inner_iterations=5, smoothing=0.2, backend=backend)
     got = arrays_of(kernel, shared, drawn.batch)
-    state, tokens = shared["statistics"].copy(), float(shared["tokens"][0])
+    state = shared["statistics"].copy()
     for first in (0, 32, 64):
         mine = part(drawn.batch, np.arange(first, min(first + 32, 70)))
         topics = (state + 0.2) / (state + 0.2).sum(axis=0)
@@ -40,7 +41,7 @@ def test_a_round_is_stepwise_em(backend: str) -> None:
             mine, topics, shared["node_prior"][mine.nodes], np.full(mine.n_documents, 1.5), 5
         )
         rate = 0.3 * mine.n_documents / 32
-        state = (1 - rate) * state + rate * gained * tokens / mine.counts.sum()
+        state = (1 - rate) * state + rate * gained * 70 / mine.n_documents
     np.testing.assert_allclose(got["statistics"], state, atol=1e-5 * state.max())
 
 
@@ -62,7 +63,8 @@ def test_sums_over_documents() -> None:
     assert got["tokens"] == [drawn.batch.counts.sum()]
     per_node = np.bincount(drawn.batch.nodes, minlength=5)
     np.testing.assert_allclose(got["node_counts"].sum(axis=1), per_node, rtol=1e-9)
-    np.testing.assert_allclose(got["statistics"].sum(), drawn.batch.counts.sum(), rtol=1e-9)
+    still = arrays_of(RefineKernel(batch_size=32, frozen=True), shared_of(drawn), drawn.batch)
+    np.testing.assert_allclose(still["statistics"].sum(), drawn.batch.counts.sum(), rtol=1e-9)
     assert all(array.dtype == np.float64 for array in got.values())
 
 
@@ -87,7 +89,8 @@ def test_long_shards_do_not_underflow() -> None:
     shared, kernel = shared_of(drawn, rate=0.9), RefineKernel(batch_size=1, inner_iterations=1)
     got = arrays_of(kernel, shared, *[drawn.batch] * 6)
     assert np.isfinite(got["statistics"]).all()
-    np.testing.assert_allclose(got["statistics"].sum(), drawn.batch.counts.sum(), rtol=1e-9)
+    still = arrays_of(RefineKernel(batch_size=32, frozen=True), shared_of(drawn), drawn.batch)
+    np.testing.assert_allclose(still["statistics"].sum(), drawn.batch.counts.sum(), rtol=1e-9)
 
 
 def test_shared_arrays_are_never_written() -> None:

@@ -14,7 +14,8 @@ from tests.refine.corpora import Drawn, LocalRounds, draw, error, noisy, part
 def start(drawn: Drawn, topics: np.ndarray, flat: bool = False) -> RefineState:
     k = topics.shape[1]
     parent, level = (drawn.parent[:1], drawn.level[:1]) if flat else (drawn.parent, drawn.level)
-    return RefineState.start(topics, np.full(k, 1 / k), parent, level, drawn.batch.counts.sum())
+    tokens, documents = drawn.batch.counts.sum(), drawn.batch.n_documents
+    return RefineState.start(topics, np.full(k, 1 / k), parent, level, tokens, documents)
 
 
 def refined(drawn: Drawn, settings: RefineSettings, shards: int = 1, state: RefineState | None = None) -> RefineState:
@@ -148,3 +149,8 @@ def test_rates_fall_over_all_passes() -> None:
 def test_wrong_settings_are_refused(wrong: dict[str, object], says: str) -> None:
     with pytest.raises(SettingsError, match=says):
         RefineSettings(**wrong)     # type: ignore[arg-type]
+
+
+def test_a_small_shard_gets_fewer_rounds() -> None:
+    rounds = [RefineSettings.for_corpus(2, documents).rounds for documents in (10, 300, 930, 5_000)]
+    assert rounds == [1, 1, 3, 8]
