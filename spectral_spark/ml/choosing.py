@@ -1,7 +1,7 @@
 """concentrations="auto": solve for several, and let a sample of the documents say which topics predict best.
 
 Calibration from the moments fails on real text, whose words are bursty. Each candidate's topics are therefore scored by
-document completion on a sample of the corpus: one short pass for all candidates.
+document completion on a sample of the corpus: one short pass for all candidates, or one each where topics are large.
 """
 
 import time
@@ -40,7 +40,7 @@ class Choice:
 
 def choose_candidate(
     corpus: CensusResult, solutions: Sequence[TopicSolution], priors: Sequence[np.ndarray], mean_words: np.ndarray,
-    run: Run, seed: int,
+    run: Run, seed: int, *, step: str = "choose",
 ) -> Choice:
     """Score candidate solutions on a sample of the documents.
 
@@ -48,10 +48,11 @@ def choose_candidate(
     ----------
     priors : for each solution the proportions of every node, arrays of shape (nodes, k).
     mean_words : array of shape (d,), the corpus mean.
+    step : name of the checkpoint.
     """
     unigram = positive_words(mean_words)
     shared = {
-        "topics": np.stack([smoothed_topics(solution.topics, unigram) for solution in solutions]),
+        "topics": _stacked([smoothed_topics(solution.topics, unigram) for solution in solutions]),
         "node_prior": np.stack([without_zeros(prior) for prior in priors]),
         "concentration": np.array(DOCUMENT_TOTALS),
         "unigram": unigram,
@@ -67,10 +68,14 @@ def choose_candidate(
         run.log.timed("choose concentrations", int(sums["documents"].sum()), started)
         return {"loss": sums["loss"].sum(axis=2), "hidden": sums["hidden"].sum(keepdims=True)}
 
-    sums = run.checkpoints.remember("choose", compute)
+    sums = run.checkpoints.remember(step, compute)
     losses = sums["loss"] / max(float(sums["hidden"][0]), 1.0)
     best, total = np.unravel_index(int(losses.argmin()), losses.shape)
     return Choice(int(best), DOCUMENT_TOTALS[int(total)], losses.min(axis=1))
+
+
+def _stacked(arrays: list[np.ndarray]) -> np.ndarray:
+    return arrays[0][None] if len(arrays) == 1 else np.stack(arrays)        # one may be large: no copy
 
 
 def sample_rounds(corpus: CensusResult) -> int:

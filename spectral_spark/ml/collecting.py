@@ -3,6 +3,7 @@
 import logging
 import time
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -59,27 +60,26 @@ def find_basis(
     d = packed.decode.vocab_size  # type: ignore[attr-defined]
     probe = first_probe(d, settings.basis_columns(d), settings.seed)
     kernel = RangeKernel(d, settings.cap, weights.by_length)
-    scale, mean, image = np.ones(d), np.zeros(d), probe
+    scale, mean = np.ones(d), np.zeros(d)
+
+    def applied(name: str, probe: np.ndarray) -> State:
+        started = time.perf_counter()
+        shared = {"probe": probe, "factor": weights.factor}
+        sums = run_pass(packed, kernel, shared, name=name, progress=run.progress, state_bytes=probe.nbytes)
+        run.log.timed(name, corpus.documents, started)
+        return sums
+
     for number in range(settings.range_passes):
         name = f"range {number + 1}"
-        shared = {"probe": probe, "factor": weights.factor}
-
-        def compute(name: str = name, shared: dict[str, np.ndarray] = shared) -> State:
-            started = time.perf_counter()
-            sums = run_pass(
-                packed, kernel, shared, name=name, progress=run.progress, state_bytes=shared["probe"].nbytes
-            )
-            run.log.timed(name, corpus.documents, started)
-            return sums
-
-        sums = run.checkpoints.remember(name.replace(" ", "-"), compute)
-        image = apply_second_moment(sums, probe)
+        sums = run.checkpoints.remember(name.replace(" ", "-"), partial(applied, name, probe))
         if number == 0:
             mean = mean_words(sums)
             scale = word_scale(mean, settings.word_scaling)
+        probe = apply_second_moment(sums, probe)
+        del sums                                            # of the size of the basis, as the probe is
         if number + 1 < settings.range_passes:
-            probe = next_probe(image, scale)
-    return finish_basis(image, scale, mean, vocabulary)
+            probe = next_probe(probe, scale)
+    return finish_basis(probe, scale, mean, vocabulary)
 
 
 def collect_moments(

@@ -24,7 +24,7 @@ from spectral_spark.ml.drift import sample_check
 from spectral_spark.ml.one_thread import one_thread
 from spectral_spark.ml.polishing import Topics, refine_topics
 from spectral_spark.ml.settings import FitSettings, vocabulary_fingerprint
-from spectral_spark.ml.solving import solve_moments
+from spectral_spark.ml.solving import scoring_passes, solve_moments
 from spectral_spark.ml.summary import FitSummary
 from spectral_spark.model_files import NodeTable, TopicModelFiles
 from spectral_spark.moments.basis import Basis
@@ -98,7 +98,7 @@ def fit_topics(
     run = Run(progress or Progress(), checkpoints)
     packed = pack_counts(source, PackSettings(source.vocab_size, settings.cap))
     try:
-        run.progress.plan(_planned_passes(settings, basis is not None), source.rows)
+        run.progress.plan(_planned_passes(settings, basis is not None, source.vocab_size), source.rows)
         with run.progress.watch(frame.sparkSession, "census"):
             corpus = take_census(packed)
         run.timed("census", started)
@@ -238,7 +238,7 @@ def versions() -> dict[str, str]:
     }
 
 
-def _planned_passes(settings: FitSettings, has_basis: bool) -> int:
+def _planned_passes(settings: FitSettings, has_basis: bool, d: int) -> int:
     """Census, range, moments, the choice of concentrations, refinement, and the check on a sample."""
-    choose = 1 if settings.concentrations == "auto" else 0
+    choose = scoring_passes(settings, d) if settings.concentrations == "auto" else 0
     return 1 + (0 if has_basis else settings.range_passes) + 1 + choose + settings.all_refine_passes + 1

@@ -1,6 +1,7 @@
 """From moments to spectral topics on the driver, with the concentrations given, calibrated or chosen on documents."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from spectral_spark.engine.census import CensusResult
 from spectral_spark.errors import InputError
@@ -15,11 +16,12 @@ from spectral_spark.solve.solution import TopicSolution, node_proportions
 CANDIDATES = (0.1, 0.3, 1.0, 3.0)
 UNSCORED = 0.3              # where no documents are at hand: small is right for text
 DOCUMENT_CONCENTRATION = 1.0
+LARGE_TOPICS = 64 << 20     # bytes: candidates above this are scored one at a time
 
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """A solution of the moments, and the topics it gives a model."""
+    """A solution of the moments, and the topics it gives a model (which the solution then shares)."""
 
     solution: TopicSolution
     topics: Topics
@@ -30,39 +32,66 @@ def solve_moments(moments: MomentState, settings: FitSettings, corpus: CensusRes
     if settings.concentrations != "auto":
         given = settings.concentrations
         concentrations: str | list[float] = given if isinstance(given, str) else _for_tree(list(given), moments)
-        solution = _solve(moments, settings, concentrations)
-        return Solved(solution, _topics(moments, solution, DOCUMENT_CONCENTRATION))
+        return _solved(moments, _solve(moments, settings, concentrations), DOCUMENT_CONCENTRATION)
     if corpus is None:
-        solution = _solve(moments, settings, [UNSCORED])
-        return Solved(solution, _topics(moments, solution, DOCUMENT_CONCENTRATION))
-    solutions = _candidates(moments, settings)
-    priors = [node_proportions(moments.node_means(), solution) for solution in solutions]
-    choice = choose_candidate(corpus, solutions, priors, moments.mean_words(), run, settings.seed)
-    best = solutions[choice.best]
-    topics = _topics(moments, best, choice.document_concentration)
-    scores = {
-        f"{solution.concentrations[-1]:g}": round(float(loss), 5)
-        for solution, loss in zip(solutions, choice.losses, strict=True) if solution.concentrations
-    }
-    return Solved(best, replace(topics, report={"concentration_scores": scores}))
+        return _solved(moments, _solve(moments, settings, [UNSCORED]), DOCUMENT_CONCENTRATION)
+    best = _best_candidate(moments, settings, corpus, run)
+    return _solved(moments, best.solution, best.document_concentration, {"concentration_scores": best.scores})
 
 
-def _candidates(moments: MomentState, settings: FitSettings) -> list[TopicSolution]:
-    """One solution per candidate concentration; those whose S2 has too few positive eigenvalues are left out."""
-    solutions: list[TopicSolution] = []
+@dataclass(frozen=True, eq=False)
+class _Best:
+    """The candidate that predicts a sample best so far, and how all of them did."""
+
+    solution: TopicSolution
+    loss: float
+    document_concentration: float
+    scores: dict[str, float]
+
+
+def _best_candidate(moments: MomentState, settings: FitSettings, corpus: CensusResult, run: Run) -> _Best:
+    """Solve for every candidate concentration and score the topics, all together or, where they are large, in turn.
+    Candidates whose S2 has too few positive eigenvalues are left out."""
+    best: _Best | None = None
     failure: InputError | None = None
-    for candidate in CANDIDATES:
-        chosen = solutions[0].rank if solutions else None
+    together: list[TopicSolution] = []
+    for number, candidate in enumerate(CANDIDATES):
+        rank = together[0].rank if together else best.solution.rank if best else None
         try:
-            known = replace(settings, k=chosen.k) if chosen else settings
-            solution = _solve(moments, known, [candidate])
+            solution = _solve(moments, replace(settings, k=rank.k) if rank else settings, [candidate])
+            together.append(replace(solution, rank=rank or solution.rank))
         except InputError as error:
             failure = error
-        else:
-            solutions.append(replace(solution, rank=chosen or solution.rank))
-    if failure is not None and not solutions:
+        last = number + 1 == len(CANDIDATES)
+        if together and (last or together[0].topics.nbytes > LARGE_TOPICS):
+            best = _better(best, together, moments, corpus, run, settings.seed)
+            together = []
+    if best is None:
+        assert failure is not None
         raise failure
-    return solutions
+    return best
+
+
+def scoring_passes(settings: FitSettings, d: int) -> int:
+    """Short passes that choosing among the candidates takes, as far as that is known before the number of topics."""
+    large = settings.k != "auto" and 8 * d * int(settings.k) > LARGE_TOPICS
+    return len(CANDIDATES) if large else 1
+
+
+def _better(
+    best: _Best | None, solutions: list[TopicSolution], moments: MomentState, corpus: CensusResult, run: Run, seed: int
+) -> _Best:
+    """The best of these candidates, or the one from before."""
+    means, names = moments.node_means(), [f"{(s.concentrations or (0.0,))[-1]:g}" for s in solutions]
+    priors = [node_proportions(means, solution) for solution in solutions]
+    step = "choose" if len(solutions) > 1 else f"choose-{names[0]}"
+    choice = choose_candidate(corpus, solutions, priors, moments.mean_words(), run, seed, step=step)
+    scores = {name: round(float(loss), 5) for name, loss in zip(names, choice.losses, strict=True)}
+    scores = (best.scores if best else {}) | scores
+    loss = float(choice.losses[choice.best])
+    if best is not None and best.loss <= loss:
+        return replace(best, scores=scores)
+    return _Best(solutions[choice.best], loss, choice.document_concentration, scores)
 
 
 def _solve(moments: MomentState, settings: FitSettings, concentrations: str | list[float]) -> TopicSolution:
@@ -84,9 +113,12 @@ def _for_tree(given: list[float], moments: MomentState) -> list[float]:
     return given
 
 
-def _topics(moments: MomentState, solution: TopicSolution, document_concentration: float) -> Topics:
+def _solved(
+    moments: MomentState, solution: TopicSolution, document_concentration: float, report: dict[str, Any] | None = None
+) -> Solved:
     proportions = node_proportions(moments.node_means(), solution)
-    return Topics(
-        smoothed_topics(solution.topics, moments.mean_words()), solution.weights, proportions,
-        solution.concentrations or (), document_concentration,
+    smooth = smoothed_topics(solution.topics, moments.mean_words())
+    topics = Topics(
+        smooth, solution.weights, proportions, solution.concentrations or (), document_concentration, report or {}
     )
+    return Solved(replace(solution, topics=smooth), topics)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import qr
 
 from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.moments.basis import Basis
@@ -69,7 +70,10 @@ def mean_words(sums: Mapping[str, np.ndarray]) -> np.ndarray:
 
 def apply_second_moment(sums: Mapping[str, np.ndarray], probe: np.ndarray) -> np.ndarray:
     """M2 X of shape (d, q) from the arrays of a range pass over the probe X."""
-    return (sums["product"] - sums["words"][:, 1:] * probe) / _weight(sums)
+    image: np.ndarray = sums["words"][:, 1:] * probe            # in place from here on: one (d, q) array is much
+    np.subtract(sums["product"], image, out=image)
+    image /= _weight(sums)
+    return image
 
 
 def word_scale(mean: np.ndarray, exponent: float = 0.5, floor: float = 0.1) -> np.ndarray:
@@ -96,7 +100,9 @@ def first_probe(vocab_size: int, columns: int, seed: int) -> np.ndarray:
 
 def next_probe(image: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """What to send through the next pass: diag(s) Q for an orthonormal basis Q of diag(s) (M2 X), shape (d, q)."""
-    return scale[:, None] * orthonormal(scale[:, None] * image)
+    probe = orthonormal(scale[:, None] * image)
+    probe *= scale[:, None]
+    return probe
 
 
 def finish_basis(image: np.ndarray, scale: np.ndarray, mean: np.ndarray, vocabulary_fingerprint: str = "") -> Basis:
@@ -105,15 +111,16 @@ def finish_basis(image: np.ndarray, scale: np.ndarray, mean: np.ndarray, vocabul
     The scaled word mean is appended when they do not span it (and there is room), so p is q or q + 1: centring with
     the mean would otherwise lose the direction in which all topics agree.
     """
-    q, r = np.linalg.qr(_finite(scale[:, None] * image))
-    directions = _signed(q @ np.linalg.svd(r)[0])
+    q, r = _factorised(scale[:, None] * image)
+    directions = _signed(np.ascontiguousarray(q @ np.linalg.svd(r)[0]))
     return Basis(scale, with_direction(directions, scale * mean), vocabulary_fingerprint)
 
 
 def orthonormal(columns: np.ndarray) -> np.ndarray:
     """Orthonormal columns with the span of the given ones, shape as given."""
-    norms = np.linalg.norm(_finite(columns), axis=0)
-    return _signed(np.linalg.qr(columns / np.where(norms > 0, norms, 1.0))[0])
+    norms = np.sqrt(np.einsum("ij,ij->j", columns, columns))
+    q, _ = _factorised(columns / np.where(norms > 0, norms, 1.0))
+    return _signed(np.ascontiguousarray(q))
 
 
 def with_direction(directions: np.ndarray, vector: np.ndarray) -> np.ndarray:
@@ -128,15 +135,20 @@ def with_direction(directions: np.ndarray, vector: np.ndarray) -> np.ndarray:
 
 
 def _signed(directions: np.ndarray) -> np.ndarray:
-    """Each column with its largest entry positive: the factorisation leaves the sign open."""
-    largest = directions[np.abs(directions).argmax(axis=0), np.arange(directions.shape[1])]
-    return directions * np.where(largest < 0, -1.0, 1.0)
+    """Each column, in place, with its largest entry positive: the factorisation leaves the sign open."""
+    for column in directions.T:
+        if column[np.abs(column).argmax()] < 0:
+            column *= -1.0
+    return directions
 
 
-def _finite(columns: np.ndarray) -> np.ndarray:
-    if not np.all(np.isfinite(columns)):
+def _factorised(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Q of shape (d, q), in Fortran order, and R of columns, with no more memory than one copy of them."""
+    if not np.isfinite(columns.sum()):
         raise InputError("range finder: an entry is not finite; check the document weights and counts")
-    return columns
+    columns = np.asfortranarray(columns)
+    q, r = qr(columns, mode="economic", overwrite_a=True, check_finite=False)
+    return q, r
 
 
 def _weight(sums: Mapping[str, np.ndarray]) -> float:

@@ -71,8 +71,10 @@ def after_round(state: RefineState, sums: Mapping[str, np.ndarray], settings: Re
     kept = 1.0 if state.passes == 0 else 1.0 - 1.0 / settings.rounds      # the sums stay worth about one pass
     tables = kept * state.node_tables + sums["node_tables"]
     spread = kept * state.node_spread + sums["node_spread"]
+    statistics = sums["statistics"]
+    statistics /= shards
     return replace(
-        state, statistics=sums["statistics"] / shards, hierarchy=_learnt(state, tables, spread, settings),
+        state, statistics=statistics, hierarchy=_learnt(state, tables, spread, settings),
         node_tables=tables, node_spread=spread, rounds=state.rounds + 1,
     )
 

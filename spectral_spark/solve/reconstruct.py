@@ -98,7 +98,9 @@ def smoothed_topics(topics: np.ndarray, mean_words: np.ndarray, amount: float = 
     if not 0 <= amount <= 1:
         raise SettingsError(f"smoothing: {amount!r} is not in [0, 1]; pass the share of the corpus mean to mix in")
     mean = positive_words(mean_words)
-    return (1.0 - amount) * topics + amount * mean[:, None]
+    mixed: np.ndarray = (1.0 - amount) * topics
+    mixed += amount * mean[:, None]
+    return mixed
 
 
 def positive_words(mean_words: np.ndarray) -> np.ndarray:
