@@ -61,7 +61,8 @@ def run_pass(
     state_bytes : size of one state where the caller knows it; large states are summed by row blocks on the executors.
     may_be_empty : a round without documents gives no arrays instead of an error.
     """
-    total = _sum(packed, kernel, shared, name, round, rounds, state_bytes, progress).finish(packed.depth)
+    top = packed.depth
+    total = _sum(packed, kernel, shared, name, round, rounds, state_bytes, progress, top).finish(packed.depth)
     if total is None and may_be_empty:
         return {}
     if total is None:
@@ -81,7 +82,8 @@ def run_halves(
     progress: Progress | None = None,
 ) -> tuple[State, State]:
     """The same as :func:`run_pass`, as the sums of two half samples (the two halves of the logical shards)."""
-    first, second = _sum(packed, kernel, shared, name, round, rounds, state_bytes, progress).halves(packed.depth)
+    top = packed.depth - 1
+    first, second = _sum(packed, kernel, shared, name, round, rounds, state_bytes, progress, top).halves(packed.depth)
     if first is None and second is None:
         raise InputError(f"{name}: no documents to work on; all were dropped")
     known = first if first is not None else second
@@ -92,13 +94,13 @@ def run_halves(
 
 def _sum(
     packed: PackedCorpus, kernel: Kernel, shared: Mapping[str, np.ndarray], name: str, round: int, rounds: int,
-    state_bytes: int, progress: Progress | None,
+    state_bytes: int, progress: Progress | None, top: int,
 ) -> TreeSum:
+    """States merged up to level ``top`` of the fixed tree."""
     progress = progress or Progress()
     rows = packed.frame.filter(F.col("documents") > 0).select("shard", *packed.columns, "block")
     if rounds > 1:
         rows = rows.filter(F.pmod(F.col("block") + F.col("shard"), F.lit(rounds)) == round)
-    top = packed.depth - 1
     with _Shared(packed.frame, shared) as handle, progress.watch(packed.frame.sparkSession, name, round, rounds):
         direct = state_bytes * min(packed.shards, 2 * parallelism_of(packed.frame)) <= DIRECT_BYTES
         partials = rows.mapInArrow(_Mapper(kernel, packed.decode, handle, top, thin=direct), _PARTIAL)

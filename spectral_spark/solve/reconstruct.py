@@ -7,6 +7,7 @@ from spectral_spark.solve.whitening import Whitening
 
 # A recovered column whose sum is below this share of its absolute sum has no sign or scale of its own.
 VANISHING_SUM = 1e-6
+AT_ONCE = 8 << 20           # numbers
 
 
 def project_on_simplex(rows: np.ndarray, spread: np.ndarray | None = None) -> np.ndarray:
@@ -50,7 +51,19 @@ def lifted_topics(lift: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np
     topics : array of shape (d, k), columns non-negative with sum one.
     sums : array of shape (k,), what the columns were divided by.
     """
-    rows = (lift @ columns).T
+    d, k = len(lift), columns.shape[1]
+    topics, sums = np.empty((d, k)), np.empty(k)
+    together = max(1, AT_ONCE // d)                         # projecting takes several copies of what it projects
+    for start in range(0, k, together):
+        part = slice(start, start + together)
+        rows = (lift @ columns[:, part]).T
+        sums[part] = _scale_of(rows)
+        topics[:, part] = project_on_simplex(rows / sums[part, None]).T
+    return topics, sums
+
+
+def _scale_of(rows: np.ndarray) -> np.ndarray:
+    """The sum of each row, never too near to zero to divide by; shape (n,)."""
     sums, total = rows.sum(axis=1), np.abs(rows).sum(axis=1)
     if not (total > 0).all():
         raise InputError(
@@ -58,8 +71,7 @@ def lifted_topics(lift: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np
             "the basis and the moments do not belong together"
         )
     floor = VANISHING_SUM * total
-    sums = np.where(np.abs(sums) < floor, np.where(sums < 0, -floor, floor), sums)
-    return np.ascontiguousarray(project_on_simplex(rows / sums[:, None]).T), sums
+    return np.where(np.abs(sums) < floor, np.where(sums < 0, -floor, floor), sums)
 
 
 def first_order_weights(first: np.ndarray, whitening: Whitening, vectors: np.ndarray) -> np.ndarray:
