@@ -92,6 +92,7 @@ def growth(spark: Any, sizes: list[int], columns: int, scratch: Path) -> list[di
     from pyspark import cloudpickle
 
     from spectral_spark import SpectralIBP
+    from spectral_spark.engine.wide import small_batches
 
     cloudpickle.register_pickle_by_value(__import__(__name__))
     rows = []
@@ -99,10 +100,11 @@ def growth(spark: Any, sizes: list[int], columns: int, scratch: Path) -> list[di
         path = str(scratch / f"rows-{size}.parquet")
         parts = max(2, size // 250_000)
         frame = spark.range(0, size, 1, parts).mapInArrow(Simulate(columns), "id long, x array<float>")
-        frame.write.mode("overwrite").parquet(path)
-        started = time.perf_counter()
-        model = SpectralIBP(featuresCol="x", idCol="id", k="auto").fit(spark.read.parquet(path))
-        seconds = time.perf_counter() - started
+        with small_batches(spark, columns):
+            frame.write.mode("overwrite").parquet(path)
+            started = time.perf_counter()
+            model = SpectralIBP(featuresCol="x", idCol="id", k="auto").fit(spark.read.parquet(path))
+            seconds = time.perf_counter() - started
         passes = {one["name"]: one["seconds"] for one in model.summary.passes}
         rows.append({"rows": size, "seconds": seconds, "seconds per million rows": 1e6 * seconds / size, "k": model.k,
                      "σ found": model.noiseVariance**0.5, **{f"{name} s": value for name, value in passes.items()}})

@@ -18,7 +18,7 @@ from spectral_spark.engine.order import power_of_two
 
 DOCUMENTS_PER_SHARD = 16_384        # fewer, longer shards refine better: each takes more steps between two averages
 FEWEST_SHARDS, MOST_SHARDS = 8, 4096
-MANY_SHARDS = 8                     # per core
+MANY_SHARDS = 8                     # per core, and the most in one partition
 
 Decoder = Callable[[pa.RecordBatch, int], Any]
 
@@ -59,9 +59,11 @@ def shard_count(documents: int, state_bytes: int = 0) -> int:
 
 def task_count(shards: int, parallelism: int) -> int:
     """Partitions of the working copy, a power of two: one per core, since a task costs a twentieth of a second by
-    itself; two where a core has many shards, so that a slow one holds up less."""
+    itself; two where a core has many shards, so that a slow one holds up less; more where a partition would not fit
+    comfortably into a small heap."""
     cores = max(parallelism, 1)
-    return min(shards, power_of_two(cores if shards < MANY_SHARDS * cores else 2 * cores))
+    for_speed = power_of_two(cores if shards < MANY_SHARDS * cores else 2 * cores)
+    return min(shards, max(for_speed, shards // MANY_SHARDS))
 
 
 def parallelism_of(frame: DataFrame) -> int:

@@ -17,6 +17,7 @@ from spectral_spark.engine.packed import PackedCorpus
 from spectral_spark.engine.passes import run_pass
 from spectral_spark.engine.progress import Progress
 from spectral_spark.engine.rows import inspect_rows, refuse_other_width
+from spectral_spark.engine.wide import small_batches
 from spectral_spark.errors import CapacityError
 from spectral_spark.ibp.batch import Runner
 from spectral_spark.ibp.fit import IbpFit, IbpSettings, fit_features, largest_state, planned_passes
@@ -56,7 +57,8 @@ def fit_rows(
     packed = pack_rows(source, state_bytes=largest_state(source.width, settings))
     run.timed("inspect", started)
     try:
-        fit = fit_features(spark_runner(packed, run), source.width, settings)
+        with small_batches(frame.sparkSession, source.width):
+            fit = fit_features(spark_runner(packed, run), source.width, settings)
     finally:
         packed.release()
     checkpoints.clear()
@@ -88,7 +90,8 @@ def log_likelihood(frame: DataFrame, features: str, model: FeatureModel, missing
     packed = pack_rows(source)
     try:
         kernel = LikelihoodKernel(model.kind, missing)
-        return float(run_pass(packed, kernel, shared_of(model), name="log-likelihood")["log_likelihood"][0])
+        with small_batches(frame.sparkSession, source.width):
+            return float(run_pass(packed, kernel, shared_of(model), name="log-likelihood")["log_likelihood"][0])
     finally:
         packed.release()
 

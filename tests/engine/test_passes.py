@@ -107,4 +107,4 @@ def test_nothing_stays_cached(spark: SparkSession) -> None:
 def test_shards_follow_the_data_and_tasks_the_cores() -> None:
     assert [shard_count(n) for n in (1, 30_000, 100_000, 10**6, 10**12)] == [8, 8, 8, 64, 4096]
     assert shard_count(100_000, state_bytes=1 << 29) == 8
-    assert [task_count(32, cores) for cores in (1, 2, 3, 5, 100)] == [2, 4, 8, 8, 32]
+    assert [task_count(32, cores) for cores in (1, 2, 3, 5, 100)] == [4, 4, 8, 8, 32]

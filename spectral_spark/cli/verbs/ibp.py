@@ -71,11 +71,18 @@ def parameters(settings: Namespace) -> dict[str, Any]:
 
 
 def run(run: "Run", settings: Namespace) -> None:
-    from spectral_spark import SpectralIBP
     from spectral_spark.corpus.workplace import spark_readable
-    from spectral_spark.locking import only_writer
+    from spectral_spark.engine.wide import small_batches
 
     rows = run.spark.read.parquet(spark_readable(settings.input))
+    with small_batches(run.spark, _width(settings.input, settings.features_col)):
+        _fit_and_code(run, settings, rows)
+
+
+def _fit_and_code(run: "Run", settings: Namespace, rows: Any) -> None:
+    from spectral_spark import SpectralIBP
+    from spectral_spark.locking import only_writer
+
     with only_writer(settings.output):
         model = SpectralIBP(**parameters(settings)).setProgress(run.passes).fit(rows)
         writer = model.write()
