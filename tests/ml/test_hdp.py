@@ -19,6 +19,7 @@ from spectral_spark import SpectralHDP, SpectralHDPModel
 from spectral_spark.corpus.simulate import SimulatedCorpus
 from spectral_spark.errors import FormatError, InputError, SettingsError
 from spectral_spark.evaluate.recovery import recovery
+from spectral_spark.ml import solving
 from spectral_spark.moments.cleaning import capped, drop_short
 from spectral_spark.moments.plan import MomentPlan
 from spectral_spark.moments.range import (
@@ -326,6 +327,17 @@ def test_other_weightings_recover_the_topics(
 def test_tensors_per_group(documents: DataFrame, simulated: SimulatedCorpus) -> None:
     model = SpectralHDP(k=5, refinePasses=0, tensors="groups", concentrations=[0.5], **ARRAYS).fit(documents)
     assert recovery(model.topicsMatrix(), simulated.topics).error < 0.2
+
+
+def test_large_candidates_are_scored_in_turn_with_the_same_choice(
+    documents: DataFrame, refined: SpectralHDPModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(solving, "LARGE_TOPICS", 0)
+    model = SpectralHDP(k=5, refinePasses=1, **ARRAYS).fit(documents)
+    names = [step["name"] for step in model.summary.passes]
+    assert names.count("choose concentrations") == len(solving.CANDIDATES)
+    assert model.summary.refinement.keys() == refined.summary.refinement.keys()
+    assert model.topicsMatrix().tobytes() == refined.topicsMatrix().tobytes()
 
 
 def test_vectors_without_a_tree(vectors: DataFrame) -> None:
