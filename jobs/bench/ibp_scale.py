@@ -121,7 +121,7 @@ def main() -> None:
     parser.add_argument("--part", choices=["kernel", "growth", "all"], default="all")
     parser.add_argument("--scratch", type=Path)
     parser.add_argument("--master", default="local[2]")
-    parser.add_argument("--memory", default="2g")
+    parser.add_argument("--memory", default="5g", help="heap of the JVM; ten million rows are 4 GB")
     arguments = parser.parse_args()
     if arguments.part in ("kernel", "all"):
         with threadpool_limits(1):
