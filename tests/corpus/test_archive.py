@@ -88,8 +88,11 @@ def test_a_flipped_byte_is_an_error() -> None:
         read(bytes(data))
 
 
-@pytest.mark.parametrize("data", [b"", b"hello", b"x" * 5000, bytes(5000), gzip.compress(b"hello" * 1000),
-                                  b"\x1f\x8b garbage garbage garbage"])
+@pytest.mark.parametrize("data", [
+    pytest.param(b"", id="empty"), pytest.param(b"hello", id="short"), pytest.param(b"x" * 5000, id="text"),
+    pytest.param(bytes(5000), id="zeros"), pytest.param(gzip.compress(b"hello" * 1000), id="gzip of no tar"),
+    pytest.param(b"\x1f\x8b garbage garbage garbage", id="broken gzip"),
+])
 def test_what_is_no_archive_is_refused(data: bytes) -> None:
     with pytest.raises(InputError, match=r"a\.tar\.gz.*(not a tar|damaged|truncated)"):
         read(data)
