@@ -22,7 +22,7 @@ import snapshots
 from common import ONE_THREAD, RESULTS, context, load_average, markdown_table, merge_rows, python, run_child
 from score import score
 
-SPARK = {"ours": (0, 1, 2, 4, 8), "MLlib LDA online": (20, 60), "MLlib LDA em": (20,)}
+SPARK = {"ours": (0, 1, 2, 4, 8), "MLlib LDA online": (20, 60, 240), "MLlib LDA em": (20,)}
 PACKAGES = ("spectral-spark", "pyspark", "numpy", "scipy", "numba", "scikit-learn", "gensim", "tomotopy")
 
 

@@ -130,6 +130,7 @@ def rows_of(arguments: argparse.Namespace) -> Iterable[dict[str, Any]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpus", required=True)
+    parser.add_argument("--name", help="of the result files; default: the name of the corpus")
     parser.add_argument("--part", choices=["loops", "shards", "tree", "spectral"], default="shards")
     parser.add_argument("--k", type=int, default=50)
     parser.add_argument("--concentration", type=float, default=0.3, help="of the spectral start")
@@ -143,7 +144,7 @@ def main() -> None:
     parser.add_argument("--inner", type=int, default=RefineSettings.inner_iterations)
     parser.add_argument("--smoothing", type=float, default=RefineSettings.smoothing)
     arguments = parser.parse_args()
-    name = f"refine-{arguments.part}-{Path(arguments.corpus).name}"
+    name = f"refine-{arguments.part}-{arguments.name or Path(arguments.corpus).name}"
     about = {"k": arguments.k, "documents": arguments.documents}
     rows = []
     with threadpool_limits(1):
