@@ -13,11 +13,13 @@ each combination of shards, rounds and batch sizes. ``tree``: the same settings 
 import argparse
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from bench_corpus import take
 from common import RESULTS, context, markdown_table, merge_rows
 from local_fit import LocalCorpus, LocalRounds, Validation, collect, read_corpus, topics_of
 from threadpoolctl import threadpool_limits
@@ -26,7 +28,7 @@ from spectral_spark.errors import InputError
 from spectral_spark.refine import RefineSettings, RefineState, refine_pass, settle_pass
 
 TOTALS = (0.5, 1.0, 2.0, 4.0)
-MEASURED = {"seconds", "loss", "topics", "concentrations", "documents_per_second"}
+MEASURED = {"seconds", "loss", "lowest", "highest", "topics", "concentrations", "documents_per_second"}
 
 
 def refined(
@@ -91,8 +93,18 @@ def tree_rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
     for level in range(int(depth), -1, -1):
         corpus = read(arguments, level)
         start = topics_of(collect(corpus, arguments.k + arguments.k // 4), arguments.k, arguments.concentration)
-        for row in shard_rows(corpus, start, arguments):
-            yield {"layers": level + 2, "nodes": len(corpus.tree)} | row
+        runs = [list(shard_rows(shuffled(corpus, order), start, arguments)) for order in range(arguments.orders)]
+        for rows in zip(*runs, strict=True):                # the same step of every order
+            found = [row["loss"] for row in rows]
+            yield {"layers": level + 2, "nodes": len(corpus.tree), "orders": arguments.orders} | rows[0] | {
+                "loss": float(np.mean(found)), "lowest": min(found), "highest": max(found),
+            }
+
+
+def shuffled(corpus: LocalCorpus, order: int) -> LocalCorpus:
+    """The training documents in another order: which of them share a shard and a mini-batch moves the loss."""
+    rows = np.random.default_rng(order).permutation(corpus.train.n_documents)
+    return replace(corpus, train=take(corpus.train, rows))
 
 
 def spectral_rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -136,11 +148,12 @@ def main() -> None:
     parser.add_argument("--concentration", type=float, default=0.3, help="of the spectral start")
     parser.add_argument("--documents", type=int, help="use only so many training documents")
     parser.add_argument("--validation", type=int, default=2000)
-    parser.add_argument("--shards", type=int, nargs="+", default=[16])
+    parser.add_argument("--shards", type=int, nargs="+", default=[8])
     parser.add_argument("--rounds", type=int, nargs="+", default=[RefineSettings.rounds])
     parser.add_argument("--batch-size", type=int, nargs="+", default=[RefineSettings.batch_size])
     parser.add_argument("--rates", type=float, nargs=2, default=[RefineSettings.first_rate, RefineSettings.last_rate])
     parser.add_argument("--passes", type=int, default=2)
+    parser.add_argument("--orders", type=int, default=5, help="of the documents, for --part tree; losses are averaged")
     parser.add_argument("--inner", type=int, default=RefineSettings.inner_iterations)
     parser.add_argument("--smoothing", type=float, default=RefineSettings.smoothing)
     arguments = parser.parse_args()
