@@ -77,7 +77,7 @@ def loop(kernel: Any, shared: Mapping[str, np.ndarray], batches: list[CountBatch
 
 
 def collect(
-    corpus: LocalCorpus, columns: int, *, cap: int | None = 2, scaling: float = 0.25, weighting: str = "tokens",
+    corpus: LocalCorpus, columns: int, *, cap: int | None = 16, scaling: float = 0.25, weighting: str = "tokens",
     range_passes: int = 2, groups: str = "none",
 ) -> MomentState:
     """Basis and moments of the training documents."""

@@ -49,7 +49,7 @@ def refined(
 def losses(state: RefineState, settings: RefineSettings, validation: Validation) -> dict[str, float]:
     """With the learnt document concentration."""
     loss = validation.loss(
-        state.topics(settings.smoothing), state.hierarchy.proportions, state.document_concentration
+        state.topics(settings.final_smoothing), state.hierarchy.proportions, state.document_concentration
     )
     return {"loss": loss, "topics": state.k, "concentrations": np.round(state.hierarchy.concentrations, 2).tolist()}
 

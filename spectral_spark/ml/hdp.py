@@ -89,7 +89,7 @@ class SpectralHDP(Estimator, _Columns, MLReadable, MLWritable):
         topicDistributionCol: str = "topicDistribution", vocabulary: Sequence[str] | None = None,
         vocabSize: int | None = None, solver: str = "polar", weighting: str = "tokens", layers: int | str = "all",
         concentrations: Any = AUTO, rankRule: str = "noise-floor", tensors: str = "root",
-        basisSize: int | str = AUTO, countCap: float = 2.0, wordScaling: float = 0.25, rangePasses: int = 2,
+        basisSize: int | str = AUTO, countCap: float = 16.0, wordScaling: float = 0.25, rangePasses: int = 2,
         refinePasses: int = 2, checkpointDir: str | None = None, seed: int = 0,
     ) -> None:
         super().__init__()

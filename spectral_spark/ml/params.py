@@ -17,7 +17,7 @@ AUTO = "auto"
 DEFAULTS = {
     "k": AUTO, "featuresCol": "features", "pathCol": "path", "topicDistributionCol": "topicDistribution",
     "solver": "polar", "weighting": "tokens", "layers": "all", "concentrations": AUTO, "rankRule": "noise-floor",
-    "tensors": "root", "basisSize": AUTO, "countCap": 2.0, "wordScaling": 0.25, "rangePasses": 2, "refinePasses": 2,
+    "tensors": "root", "basisSize": AUTO, "countCap": 16.0, "wordScaling": 0.25, "rangePasses": 2, "refinePasses": 2,
     "seed": 0,
 }
 

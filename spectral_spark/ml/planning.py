@@ -166,6 +166,9 @@ def forecast(
     for number in range(settings.refine_passes):
         for turn in range(rounds):
             steps.append(one_pass(f"refine {number + 1}.{turn + 1}", costs.refine, 8 * d * k, 8 * d * k, 1 / rounds))
+    if settings.refine_passes > 1:
+        steps += [one_pass(name, share * costs.refine, 0, 16 * d * k, sample) for name, share in
+                  (("value of topics", 5.0), ("moved topics", 2.0))]
     for _ in range(settings.all_refine_passes - settings.refine_passes):
         steps.append(one_pass("settle", costs.refine, 8 * d * k, 8 * d * k))
     steps.append(one_pass("check", 3 * costs.refine, 0, 8 * d * (k + 8), sample))

@@ -1,7 +1,7 @@
 """From spectral topics to refined ones: passes of incremental EM with priors from the document tree."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,11 +10,14 @@ import numpy as np
 from spectral_spark.engine.census import CensusResult
 from spectral_spark.engine.passes import run_pass
 from spectral_spark.ml.collecting import Run
+from spectral_spark.ml.reseeding import better_of, reseed_topics
 from spectral_spark.ml.settings import FitSettings
 from spectral_spark.refine.kernel import RefineKernel
-from spectral_spark.refine.passes import refine_pass, settle_pass
+from spectral_spark.refine.passes import RunRound, drop_dead, refine_pass, settle_pass
 from spectral_spark.refine.settings import RefineSettings
 from spectral_spark.refine.state import RefineState
+
+Step = Callable[[RefineState, RunRound, RefineSettings], RefineState]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +45,8 @@ class Topics:
 def refine_topics(
     start: Topics, corpus: CensusResult, settings: FitSettings, run: Run, *, options: RefineSettings | None = None
 ) -> Topics:
-    """``settings.refine_passes`` passes over the corpus and one that settles; zero give the start back."""
+    """``settings.refine_passes`` passes over the corpus and one that settles; zero give the start back. After the first
+    of several, topics that are worth little are given another place."""
     if settings.refine_passes == 0:
         return start
     per_shard = corpus.packed.documents / corpus.packed.shards
@@ -52,28 +56,38 @@ def refine_topics(
         start.topics, start.weights, tree.parent, tree.level, float(corpus.tokens), float(corpus.documents),
         node_proportions=_smoothed(start.node_proportions),
     )
-    steps = [(f"refine {number + 1}", refine_pass) for number in range(settings.refine_passes)]
-    steps += [(f"settle {number + 1}", settle_pass) for number in range(options.settling)]
-    for name, step in steps:
 
-        def compute(state: RefineState = state, name: str = name, step: Any = step) -> dict[str, np.ndarray]:
+    def passed(step: Step, name: str, state: RefineState) -> RefineState:
+        def compute() -> dict[str, np.ndarray]:
             started = time.perf_counter()
-            after: RefineState = step(state, _runner(corpus, run, name), options)
+            after = step(state, _runner(corpus, run, name), options)
             run.log.timed(name, corpus.documents, started)
             return after.arrays()
 
-        state = RefineState.from_arrays(run.checkpoints.remember(name.replace(" ", "-"), compute))
-    return refined_topics(state, options, start.topics.shape[1])
+        return RefineState.from_arrays(run.checkpoints.remember(name.replace(" ", "-"), compute))
+
+    state, moved = passed(refine_pass, "refine 1", state), list[int]()
+    if settings.refine_passes > 1:
+        reseeding = reseed_topics(state, corpus, options, settings.seed, run)
+        state = passed(refine_pass, "refine 2", reseeding.state)
+        if reseeding.moved:
+            state, moved = better_of(reseeding, state, corpus, options, settings.seed, run)
+    for number in range(3, settings.refine_passes + 1):
+        state = passed(refine_pass, f"refine {number}", state)
+    state = drop_dead(state, options)
+    for number in range(options.settling):
+        state = drop_dead(passed(settle_pass, f"settle {number + 1}", state), options)
+    return refined_topics(state, options, start.topics.shape[1], moved)
 
 
-def refined_topics(state: RefineState, options: RefineSettings, k_before: int) -> Topics:
-    """What a refinement found."""
+def refined_topics(state: RefineState, options: RefineSettings, k_before: int, moved: Sequence[int] = ()) -> Topics:
+    """What a refinement found; ``moved`` are topics that were given another place."""
     kept = {int(topic) for topic in state.topic_ids}
     dropped = [topic for topic in range(k_before) if topic not in kept]
     return Topics(
-        state.topics(options.smoothing), state.weights, state.hierarchy.proportions,
+        state.topics(options.final_smoothing), state.weights, state.hierarchy.proportions,
         tuple(float(g) for g in state.hierarchy.concentrations), state.document_concentration,
-        {"passes": state.passes, "rounds": options.rounds, "dropped_topics": dropped},
+        {"passes": state.passes, "rounds": options.rounds, "dropped_topics": dropped, "reseeded_topics": list(moved)},
     )
 
 

@@ -22,7 +22,7 @@ class FitSettings:
     rank_rule: str = "noise-floor"
     tensors: str = "root"
     basis_size: int | str = "auto"
-    count_cap: float = 2.0
+    count_cap: float = 16.0
     word_scaling: float = 0.25
     range_passes: int = 2
     refine_passes: int = 2

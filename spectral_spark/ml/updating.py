@@ -233,7 +233,7 @@ def _followed(
     sums = run.checkpoints.remember("absorb", compute)
     sign = -1.0 if options.remove else 1.0
     old = start.topics * (start.weights * fitted.summary.tokens)
-    smoothing = RefineSettings().smoothing
+    smoothing = RefineSettings().final_smoothing
     statistics = np.maximum(old + sign * sums["statistics"], 0.0) + smoothing
     nodes = _node_proportions(fitted, start.weights, total, tree, sign * sums["node_counts"])
     weights = statistics.sum(axis=0)

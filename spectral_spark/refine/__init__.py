@@ -12,8 +12,13 @@
 
 from spectral_spark.refine.infer import infer
 from spectral_spark.refine.kernel import RefineKernel
-from spectral_spark.refine.passes import refine_pass, settle_pass
+from spectral_spark.refine.passes import drop_dead, refine_pass, settle_pass
+from spectral_spark.refine.reseed import reseed
 from spectral_spark.refine.settings import RefineSettings
 from spectral_spark.refine.state import RefineState
+from spectral_spark.refine.value import TopicValueKernel
 
-__all__ = ["RefineKernel", "RefineSettings", "RefineState", "infer", "refine_pass", "settle_pass"]
+__all__ = [
+    "RefineKernel", "RefineSettings", "RefineState", "TopicValueKernel", "drop_dead", "infer", "refine_pass", "reseed",
+    "settle_pass",
+]

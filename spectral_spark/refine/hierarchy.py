@@ -31,7 +31,7 @@ class Hierarchy:
 
 def update_hierarchy(
     now: Hierarchy, parent: np.ndarray, level: np.ndarray, tables: np.ndarray, spread: np.ndarray, *,
-    learn: bool, bounds: tuple[float, float],
+    learn: bool, bounds: tuple[float, float], newest: tuple[float, float] | None = None,
 ) -> Hierarchy:
     """One sweep up the tree and one down.
 
@@ -42,9 +42,12 @@ def update_hierarchy(
     tables : array of shape (nodes, k), expected draws of the documents directly at each node.
     spread : array of shape (nodes,), Σ ψ(m + g) − ψ(g) over the documents directly at each node.
     learn : whether concentrations move; bounds : their guard rails.
+    newest : sums of tables and spread over the documents seen last, computed with ``now``, where the others are running
+        sums: the documents' concentration is then learnt from these alone, or it would lag behind itself.
     """
     total, concentrations = tables.copy(), now.concentrations.copy()
-    concentrations[-1] = _fixed_point(concentrations[-1], float(tables.sum()), float(spread.sum()))
+    draws_and_spread = newest or (float(tables.sum()), float(spread.sum()))
+    concentrations[-1] = _fixed_point(concentrations[-1], *draws_and_spread)
     for depth in range(len(concentrations) - 1, 0, -1):
         members = np.flatnonzero(level == depth)
         own = now.concentrations[depth - 1]

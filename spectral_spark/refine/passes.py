@@ -28,7 +28,7 @@ def refine_pass(state: RefineState, run_round: RunRound, settings: RefineSetting
     for number in range(settings.rounds):
         sums = run_round(_kernel(settings), shared_arrays(state, settings), number, settings.rounds)
         state = after_round(state, sums, settings)
-    return _alive(replace(state, passes=state.passes + 1), settings)
+    return replace(state, passes=state.passes + 1)
 
 
 def settle_pass(state: RefineState, run_round: RunRound, settings: RefineSettings | None = None) -> RefineState:
@@ -37,17 +37,19 @@ def settle_pass(state: RefineState, run_round: RunRound, settings: RefineSetting
     sums = run_round(_kernel(settings, frozen=True), shared_arrays(state, settings), 0, 1)
     if not sums or not sums["tokens"][0]:
         return state
-    hierarchy = _learnt(state, sums["node_tables"], sums["node_spread"], settings)
+    hierarchy = _learnt(state, sums["node_tables"], sums["node_spread"], sums, settings)
     statistics = sums["statistics"] * (state.tokens / float(sums["tokens"][0]))
-    return _alive(replace(state, statistics=statistics, hierarchy=hierarchy), settings)
+    return replace(state, statistics=statistics, hierarchy=hierarchy)
 
 
 def _kernel(settings: RefineSettings, *, frozen: bool = False) -> RefineKernel:
     backend = backend_name(settings.backend)        # decided here: all workers run the same loops
-    return RefineKernel(settings.batch_size, settings.inner_iterations, settings.smoothing, backend, frozen)
+    smoothing = settings.final_smoothing if frozen else settings.smoothing
+    return RefineKernel(settings.batch_size, settings.inner_iterations, smoothing, backend, frozen)
 
 
-def _alive(state: RefineState, settings: RefineSettings) -> RefineState:
+def drop_dead(state: RefineState, settings: RefineSettings) -> RefineState:
+    """Without the topics that have next to no words."""
     alive = np.flatnonzero(state.weights >= settings.minimum_weight / state.k)
     return state if len(alive) == state.k else state.keep(alive)
 
@@ -74,13 +76,16 @@ def after_round(state: RefineState, sums: Mapping[str, np.ndarray], settings: Re
     statistics = sums["statistics"]
     statistics /= shards
     return replace(
-        state, statistics=statistics, hierarchy=_learnt(state, tables, spread, settings),
+        state, statistics=statistics, hierarchy=_learnt(state, tables, spread, sums, settings),
         node_tables=tables, node_spread=spread, rounds=state.rounds + 1,
     )
 
 
-def _learnt(state: RefineState, tables: np.ndarray, spread: np.ndarray, settings: RefineSettings) -> Hierarchy:
+def _learnt(
+    state: RefineState, tables: np.ndarray, spread: np.ndarray, sums: Mapping[str, np.ndarray], settings: RefineSettings
+) -> Hierarchy:
     return update_hierarchy(
         state.hierarchy, state.parent, state.level, tables, spread,
         learn=settings.learn_concentrations, bounds=settings.concentration_bounds,
+        newest=(float(sums["node_tables"].sum()), float(sums["node_spread"].sum())),
     )

@@ -12,14 +12,19 @@ class RefineSettings:
 
     Attributes
     ----------
-    passes : passes over the corpus; the rates fall over all of them.
+    passes : passes over the corpus.
     settling : exact steps of EM after the passes, each over the whole corpus in one round.
     rounds : averaging rounds per pass; each is one broadcast and one reduce of the (d, k) statistics.
     batch_size : documents per mini-batch inside a shard.
     inner_iterations : updates of a document's proportions per E-step.
-    smoothing : added to the topic-word counts of the corpus.
+    smoothing : added to the topic-word counts of the corpus during the passes; topics that are a little blurred find
+        their place more easily.
+    final_smoothing : the same for the exact steps and the topics that come out.
     first_rate, last_rate : how far a mini-batch moves its shard's statistics, falling geometrically from round to
-        round: large steps find the topics, small ones average their noise away.
+        round over the first pass, and again over all others: large steps find the topics, small ones average their
+        noise away.
+    reseeded : share of the topics that the most valuable ones may take over after the first of several passes.
+    advantage : how many times more than a topic that goes the one that is split in its place is worth.
     learn_concentrations : estimate the concentration of every level; otherwise the initial ones stay.
     concentration_bounds : guard rails for the learnt concentrations.
     minimum_weight : a topic whose share of the corpus' words falls below this fraction of 1/k is dead.
@@ -32,8 +37,11 @@ class RefineSettings:
     batch_size: int = 128
     inner_iterations: int = 20
     smoothing: float = 0.3
+    final_smoothing: float = 0.05
     first_rate: float = 0.5
     last_rate: float = 0.05
+    reseeded: float = 1 / 6
+    advantage: float = 3.0
     learn_concentrations: bool = True
     concentration_bounds: tuple[float, float] = (0.05, 1000.0)
     minimum_weight: float = 0.01
@@ -45,8 +53,9 @@ class RefineSettings:
                 raise SettingsError(f"refinement: {name} is {getattr(self, name)}; it must be at least 1")
         if self.settling < 0:
             raise SettingsError(f"refinement: settling is {self.settling}; it must not be negative")
-        if not self.smoothing > 0:
-            raise SettingsError(f"refinement: smoothing is {self.smoothing}; it must be positive")
+        for name in ("smoothing", "final_smoothing"):
+            if not getattr(self, name) > 0:
+                raise SettingsError(f"refinement: {name} is {getattr(self, name)}; it must be positive")
         if not 0 < self.last_rate <= self.first_rate < 1:
             raise SettingsError(
                 f"refinement: rates {self.first_rate} to {self.last_rate}; they must fall and lie between 0 and 1"
@@ -62,5 +71,7 @@ class RefineSettings:
 
     def rate(self, finished: int) -> float:
         """The rate of the round that follows ``finished`` rounds."""
-        share = min(finished / max(self.passes * self.rounds - 1, 1), 1.0)
+        first = finished < self.rounds
+        past, of = (finished, self.rounds) if first else (finished - self.rounds, (self.passes - 1) * self.rounds)
+        share = min(past / max(of - 1, 1), 1.0)
         return float(self.first_rate * (self.last_rate / self.first_rate) ** share)

@@ -7,7 +7,8 @@ import numpy as np
 
 from spectral_spark.refine.hierarchy import Hierarchy
 
-INITIAL_NODE_CONCENTRATION, INITIAL_DOCUMENT_CONCENTRATION = 10.0, 1.0
+# Documents start with many topics each and learn to do with fewer: the other way round, a topic given up stays so.
+INITIAL_NODE_CONCENTRATION, INITIAL_DOCUMENT_CONCENTRATION = 10.0, 5.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +80,10 @@ class RefineState:
         """Topics of shape (d, k): smoothed, columns sum to one."""
         smooth: np.ndarray = self.statistics + smoothing
         return smooth / smooth.sum(axis=0)
+
+    def replaced(self, statistics: np.ndarray, hierarchy: Hierarchy, node_tables: np.ndarray) -> "RefineState":
+        """The same progress with other topics and proportions."""
+        return replace(self, statistics=statistics, hierarchy=hierarchy, node_tables=node_tables)
 
     def keep(self, topics: np.ndarray) -> "RefineState":
         """The same with only these topics (column indices)."""

@@ -7,7 +7,7 @@ import pytest
 
 from spectral_spark.errors import SettingsError
 from spectral_spark.moments.batch import CountBatch
-from spectral_spark.refine import RefineSettings, RefineState, infer, refine_pass, settle_pass
+from spectral_spark.refine import RefineSettings, RefineState, drop_dead, infer, refine_pass, settle_pass
 from tests.refine.corpora import Drawn, LocalRounds, draw, error, noisy, part
 
 
@@ -106,7 +106,7 @@ def test_dead_topics_are_dropped_and_reported(corpus: Drawn) -> None:
     unused[np.asarray(corpus.batch.matrix.sum(axis=0)).ravel().argmin()] = 1.0
     topics = np.hstack([noisy(corpus.topics)[:, :3], unused, noisy(corpus.topics)[:, 3:]])
     settings = RefineSettings(passes=2, rounds=4, batch_size=64)
-    after = refined(corpus, settings, 2, start(corpus, topics))
+    after = drop_dead(refined(corpus, settings, 2, start(corpus, topics)), settings)
     assert after.topic_ids.tolist() == [0, 1, 2, 4, 5, 6, 7, 8]
     assert after.topics(settings.smoothing).shape == (200, 8)
     assert after.hierarchy.proportions.shape == (5, 8)
@@ -133,12 +133,15 @@ def test_state_survives_the_trip_through_arrays(corpus: Drawn) -> None:
         np.testing.assert_array_equal(array, two[name])
 
 
-def test_rates_fall_over_all_passes() -> None:
-    settings = RefineSettings(passes=2, rounds=3, first_rate=0.5, last_rate=0.05)
-    rates = [settings.rate(finished) for finished in range(8)]
-    assert rates[0] == pytest.approx(0.5)
-    assert rates[5] == rates[7] == pytest.approx(0.05)
-    np.testing.assert_allclose(np.diff(np.log(rates[:6])), np.log(0.1) / 5)
+def test_rates_fall_over_the_first_pass_and_again_over_the_others() -> None:
+    settings = RefineSettings(passes=3, rounds=3, first_rate=0.5, last_rate=0.05)
+    first, others = (np.log([settings.rate(r) for r in rounds]) for rounds in (range(3), range(3, 9)))
+    for rates in (first, others):
+        assert rates[0] == pytest.approx(np.log(0.5))
+        assert rates[-1] == pytest.approx(np.log(0.05))
+        np.testing.assert_allclose(np.diff(rates), np.log(0.1) / (len(rates) - 1))
+    assert settings.rate(50) == pytest.approx(0.05)
+
 
 
 @pytest.mark.parametrize(

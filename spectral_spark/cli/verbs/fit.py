@@ -150,6 +150,9 @@ def _about_k(summary: "FitSummary") -> list[str]:
     reasons = [summary.rank_reason] if summary.settings.get("k") == "auto" and summary.rank_reason else []
     if died:
         reasons.append(f"{died} topics had no words left after the refinement and were dropped")
+    moved = len(summary.refinement.get("reseeded_topics", []))
+    if moved:
+        reasons.append(f"{moved} topics that predicted little were given another place during the refinement")
     return [f"  {reason}" for reason in reasons]
 
 
