@@ -65,7 +65,7 @@ def test_spark_gives_the_topics_of_the_numpy_core_on_one_process(
             scale = word_scale(mean, 0.25)
             probe = next_probe(image, scale)
     basis = finish_basis(image, scale, mean)
-    plan = MomentPlan.make(basis, census, "tokens", cap=2)
+    plan = MomentPlan.make(basis, census, "tokens", cap=16)
     accumulator = plan.kernel.start(plan.shared)
     accumulator.add(simulated.batch)
     sums = accumulator.arrays()

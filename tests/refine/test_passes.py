@@ -143,7 +143,6 @@ def test_rates_fall_over_the_first_pass_and_again_over_the_others() -> None:
     assert settings.rate(50) == pytest.approx(0.05)
 
 
-
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [({"rounds": 0}, "rounds is 0"), ({"smoothing": 0.0}, "smoothing is 0.0"), ({"first_rate": 1.5}, "rates 1.5"),
