@@ -51,12 +51,12 @@ def refined(documents: DataFrame) -> SpectralHDPModel:
 def test_spark_gives_the_topics_of_the_numpy_core_on_one_process(
     spectral: SpectralHDPModel, simulated: SimulatedCorpus
 ) -> None:
-    batch, _ = drop_short(capped(simulated.batch, 2))
+    batch, _ = drop_short(capped(simulated.batch, 16))
     census = Census.count(simulated.tree, batch.nodes, batch.lengths)
     weights, d, p = node_weights(census, "tokens"), batch.vocab_size, 15
     probe = first_probe(d, p, 0)
     for number in range(2):
-        accumulator = RangeKernel(d, 2, True).start({"probe": probe, "factor": weights.factor})
+        accumulator = RangeKernel(d, 16, True).start({"probe": probe, "factor": weights.factor})
         accumulator.add(simulated.batch)
         sums = accumulator.arrays()
         image = apply_second_moment(sums, probe)
