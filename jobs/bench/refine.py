@@ -2,12 +2,13 @@
 
     python jobs/bench/refine.py --corpus CORPUS --part loops
     python jobs/bench/refine.py --corpus CORPUS --part shards [--shards 1 16 --rounds 8 --batch-size 128 --rates .5 .05]
-    python jobs/bench/refine.py --corpus CORPUS --part tree | spectral
+    python jobs/bench/refine.py --corpus CORPUS --part tree | moves | spectral
 
 ``loops``: the compiled E-step beside NumPy's, seconds of a pass and of compiling. ``shards``: loss after every pass for
 each combination of shards, rounds and batch sizes. ``tree``: the same settings on the tree cut at every depth.
-``spectral``: the spectral start alone, over count cap, word scaling, weighting and concentration. Rows are added to
-``results/refine-PART-NAME.json``; seconds are those of the processor.
+``moves``: what the count cap, the first document concentration, the last smoothing and moved topics are worth, one
+after the other. ``spectral``: the spectral start alone, over count cap, word scaling, weighting and concentration.
+Rows are added to ``results/refine-PART-NAME.json``; seconds are those of the processor.
 """
 
 import argparse
@@ -21,29 +22,45 @@ from typing import Any
 import numpy as np
 from bench_corpus import take
 from common import RESULTS, context, markdown_table, merge_rows
-from local_fit import LocalCorpus, LocalRounds, Validation, collect, read_corpus, topics_of
+from local_fit import LocalCorpus, LocalRounds, Validation, collect, loop, read_corpus, topics_of
 from threadpoolctl import threadpool_limits
 
 from spectral_spark.errors import InputError
-from spectral_spark.refine import RefineSettings, RefineState, refine_pass, settle_pass
+from spectral_spark.ml.choosing import SAMPLE_DOCUMENTS
+from spectral_spark.refine import RefineSettings, RefineState, TopicValueKernel, refine_pass, reseed, settle_pass
 
 TOTALS = (0.5, 1.0, 2.0, 4.0)
 MEASURED = {"seconds", "loss", "lowest", "highest", "topics", "concentrations", "documents_per_second"}
 
 
 def refined(
-    corpus: LocalCorpus, start: tuple[np.ndarray, np.ndarray], settings: RefineSettings, shards: int
+    corpus: LocalCorpus, start: tuple[np.ndarray, np.ndarray], settings: RefineSettings, shards: int,
+    concentration: float | None = None,
 ) -> Iterator[tuple[RefineState, float]]:
     """The state after every pass, the last of them settling, and the processor seconds since the start."""
     state = RefineState.start(*start, corpus.tree.parent, corpus.tree.level, corpus.tokens, corpus.train.n_documents)
+    if concentration is not None:
+        state.hierarchy.concentrations[-1] = concentration
     rounds = LocalRounds(corpus.train, shards)
     began = time.process_time()
-    for _ in range(settings.passes):
+    for number in range(settings.passes):
+        if number == 1 and settings.reseeded:
+            state, _ = reseed(state, topic_values(corpus, state, settings), settings, 0)
         state = refine_pass(state, rounds, settings)
         yield state, time.process_time() - began
     for _ in range(settings.settling):
         state = settle_pass(state, rounds, settings)
         yield state, time.process_time() - began
+
+
+def topic_values(corpus: LocalCorpus, state: RefineState, settings: RefineSettings) -> np.ndarray:
+    """What the topics are worth on the first SAMPLE_DOCUMENTS training documents, which are in a random order."""
+    shared = {
+        "topics": state.topics(settings.smoothing), "node_prior": state.hierarchy.proportions,
+        "concentration": np.full(len(state.parent), state.document_concentration),
+    }
+    rows = np.arange(min(SAMPLE_DOCUMENTS, corpus.train.n_documents))
+    return loop(TopicValueKernel(), shared, [take(corpus.train, part) for part in np.array_split(rows, 16)])["values"]
 
 
 def losses(state: RefineState, settings: RefineSettings, validation: Validation) -> dict[str, float]:
@@ -85,6 +102,33 @@ def shard_rows(
                 "smoothing": settings.smoothing, "passes": settings.passes,
                 "pass": number if number <= settings.passes else "settled", "seconds": seconds,
             } | losses(state, settings, validation)
+
+
+MOVES: tuple[tuple[str, int | None, float, dict[str, float]], ...] = (
+    ("cap 2, first concentration 1, smoothing 0.3", 2, 1.0, {"final_smoothing": 0.3, "reseeded": 0.0}),
+    ("… cap 16", 16, 1.0, {"final_smoothing": 0.3, "reseeded": 0.0}),
+    ("… first concentration 5", 16, 5.0, {"final_smoothing": 0.3, "reseeded": 0.0}),
+    ("… last smoothing 0.05", 16, 5.0, {"reseeded": 0.0}),
+    ("… a sixth of the topics may move", 16, 5.0, {}),
+)
+
+
+def move_rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """One setting after the other, from how it was to how it is."""
+    corpus = read(arguments)
+    validation = Validation(corpus)
+    starts = {
+        cap: topics_of(collect(corpus, arguments.k + arguments.k // 4, cap=cap), arguments.k, arguments.concentration)
+        for cap in {move[1] for move in MOVES}
+    }
+    for (name, cap, concentration, changed), passes in product(MOVES, (2, 4)):
+        settings = replace(RefineSettings(passes=passes), **changed)    # type: ignore[arg-type]
+        found = []
+        for order in range(arguments.orders):
+            *_, (state, _) = refined(shuffled(corpus, order), starts[cap], settings, arguments.shards[0], concentration)
+            found.append(losses(state, settings, validation)["loss"])
+        yield {"settings": name, "passes": passes, "orders": arguments.orders, "loss": float(np.mean(found)),
+               "lowest": min(found), "highest": max(found)}
 
 
 def tree_rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -132,6 +176,8 @@ def read(arguments: argparse.Namespace, depth: int | None = None) -> LocalCorpus
 def rows_of(arguments: argparse.Namespace) -> Iterable[dict[str, Any]]:
     if arguments.part == "tree":
         return tree_rows(arguments)
+    if arguments.part == "moves":
+        return move_rows(arguments)
     if arguments.part == "spectral":
         return spectral_rows(arguments)
     corpus = read(arguments)
@@ -143,7 +189,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpus", required=True)
     parser.add_argument("--name", help="of the result files; default: the name of the corpus")
-    parser.add_argument("--part", choices=["loops", "shards", "tree", "spectral"], default="shards")
+    parser.add_argument("--part", choices=["loops", "shards", "tree", "moves", "spectral"], default="shards")
     parser.add_argument("--k", type=int, default=50)
     parser.add_argument("--concentration", type=float, default=0.3, help="of the spectral start")
     parser.add_argument("--documents", type=int, help="use only so many training documents")
@@ -153,7 +199,7 @@ def main() -> None:
     parser.add_argument("--batch-size", type=int, nargs="+", default=[RefineSettings.batch_size])
     parser.add_argument("--rates", type=float, nargs=2, default=[RefineSettings.first_rate, RefineSettings.last_rate])
     parser.add_argument("--passes", type=int, default=2)
-    parser.add_argument("--orders", type=int, default=5, help="of the documents, for --part tree; losses are averaged")
+    parser.add_argument("--orders", type=int, default=5, help="of the documents, for tree and moves; a mean of all")
     parser.add_argument("--inner", type=int, default=RefineSettings.inner_iterations)
     parser.add_argument("--smoothing", type=float, default=RefineSettings.smoothing)
     arguments = parser.parse_args()
