@@ -12,7 +12,7 @@ class RefineSettings:
 
     Attributes
     ----------
-    passes : passes over the corpus.
+    passes : passes over the corpus; the rates fall over all of them.
     settling : exact steps of EM after the passes, each over the whole corpus in one round.
     rounds : averaging rounds per pass; each is one broadcast and one reduce of the (d, k) statistics.
     batch_size : documents per mini-batch inside a shard.
@@ -21,8 +21,7 @@ class RefineSettings:
         their place more easily.
     final_smoothing : the same for the exact steps and the topics that come out.
     first_rate, last_rate : how far a mini-batch moves its shard's statistics, falling geometrically from round to
-        round over the first pass, and again over all others: large steps find the topics, small ones average their
-        noise away.
+        round: large steps find the topics, small ones average their noise away.
     reseeded : share of the topics that the most valuable ones may take over after the first of several passes.
     advantage : how many times more than a topic that goes the one that is split in its place is worth.
     learn_concentrations : estimate the concentration of every level; otherwise the initial ones stay.
@@ -41,7 +40,7 @@ class RefineSettings:
     first_rate: float = 0.5
     last_rate: float = 0.05
     reseeded: float = 1 / 6
-    advantage: float = 3.0
+    advantage: float = 10.0
     learn_concentrations: bool = True
     concentration_bounds: tuple[float, float] = (0.05, 1000.0)
     minimum_weight: float = 0.01
@@ -71,7 +70,5 @@ class RefineSettings:
 
     def rate(self, finished: int) -> float:
         """The rate of the round that follows ``finished`` rounds."""
-        first = finished < self.rounds
-        past, of = (finished, self.rounds) if first else (finished - self.rounds, (self.passes - 1) * self.rounds)
-        share = min(past / max(of - 1, 1), 1.0)
+        share = min(finished / max(self.passes * self.rounds - 1, 1), 1.0)
         return float(self.first_rate * (self.last_rate / self.first_rate) ** share)

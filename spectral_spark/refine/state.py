@@ -7,8 +7,7 @@ import numpy as np
 
 from spectral_spark.refine.hierarchy import Hierarchy
 
-# Documents start with many topics each and learn to do with fewer: the other way round, a topic given up stays so.
-INITIAL_NODE_CONCENTRATION, INITIAL_DOCUMENT_CONCENTRATION = 10.0, 5.0
+INITIAL_NODE_CONCENTRATION, INITIAL_DOCUMENT_CONCENTRATION = 10.0, 2.0
 
 
 @dataclass(frozen=True, eq=False)

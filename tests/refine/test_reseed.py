@@ -10,7 +10,7 @@ from spectral_spark.moments.batch import CountBatch
 from spectral_spark.refine import RefineSettings, RefineState, TopicValueKernel, reseed
 from tests.refine.corpora import Drawn, draw
 
-SETTINGS = RefineSettings(passes=2, reseeded=0.5)
+SETTINGS = RefineSettings(passes=2, reseeded=0.5, advantage=3.0)
 
 
 @pytest.fixture(scope="module")
