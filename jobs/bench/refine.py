@@ -109,7 +109,7 @@ MOVES: tuple[tuple[str, int | None, float, dict[str, float]], ...] = (
     ("… cap 16", 16, 1.0, {"final_smoothing": 0.3, "reseeded": 0.0}),
     ("… first concentration 2", 16, 2.0, {"final_smoothing": 0.3, "reseeded": 0.0}),
     ("… last smoothing 0.05", 16, 2.0, {"reseeded": 0.0}),
-    ("… topics worth little move", 16, 2.0, {}),
+    ("… topics worth a tenth of others move", 16, 2.0, {"advantage": 10.0}),
 )
 
 

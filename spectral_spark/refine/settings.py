@@ -40,7 +40,7 @@ class RefineSettings:
     first_rate: float = 0.5
     last_rate: float = 0.05
     reseeded: float = 1 / 6
-    advantage: float = 10.0
+    advantage: float = 100.0
     learn_concentrations: bool = True
     concentration_bounds: tuple[float, float] = (0.05, 1000.0)
     minimum_weight: float = 0.01
