@@ -38,7 +38,9 @@ def test_a_topic_that_is_there_twice_makes_room_for_one_that_is_missing(
     merged = (true[:, 3] + true[:, 4]) / 2
     start = started(corpus, np.column_stack([true[:, 0], true[:, 0], true[:, 1], true[:, 2], merged]))
     stuck, moved = (
-        refine_topics(start, corpus, SETTINGS, Run(), options=RefineSettings(passes=2, rounds=4, reseeded=share))
+        refine_topics(start, corpus, SETTINGS, Run(), options=RefineSettings(
+            passes=2, rounds=4, reseeded=share, advantage=10.0
+        ))
         for share in (0.0, 0.2)
     )
     assert stuck.report["reseeded_topics"] == []
