@@ -49,14 +49,14 @@ class SparkBench:
         )
         return estimator.fit(self.train if frame is None else frame)
 
-    def ours(self, k: int, budgets: Sequence[int], seed: int, emit: Emit) -> None:
+    def ours(self, name: str, k: int, budgets: Sequence[int], seed: int, emit: Emit, **settings: Any) -> None:
         """A fit from scratch for each number of refinement passes; time includes reading the corpus from disk."""
         for passes in budgets:
             with self._measured() as (clock, memory):
-                model = self.fit_ours(k, passes, seed)
+                model = self.fit_ours(k, passes, seed, **settings)
             tree = Tree(tuple(map(tuple, model.nodes.paths)), model.nodes.proportions)
             own = {"seconds": model.summary.seconds, "document_concentration": model.documentConcentration}
-            emit("ours", Snapshot(f"{passes} passes", clock.seconds, model.topicsMatrix(), model.weights, own), tree,
+            emit(name, Snapshot(f"{passes} passes", clock.seconds, model.topicsMatrix(), model.weights, own), tree,
                  memory.peak_bytes)
 
     def mllib(self, optimizer: str, k: int, budgets: Sequence[int], seed: int, emit: Emit) -> None:

@@ -239,7 +239,7 @@ def versions() -> dict[str, str]:
 
 
 def _planned_passes(settings: FitSettings, has_basis: bool, d: int) -> int:
-    """Census, range, moments, the choice of concentrations, refinement with two looks at a sample, and the check."""
+    """Census, range, moments, the choice of concentrations, sampling, refinement, and the check."""
     choose = scoring_passes(settings, d) if settings.concentrations == "auto" else 0
-    looks = 2 if settings.refine_passes > 1 else 0
-    return 1 + (0 if has_basis else settings.range_passes) + 1 + choose + settings.all_refine_passes + looks + 1
+    before = 1 + (0 if has_basis else settings.range_passes) + 1 + choose
+    return before + settings.explores + settings.all_refine_passes + 1

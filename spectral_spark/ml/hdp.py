@@ -73,6 +73,7 @@ class SpectralHDP(Estimator, _Columns, MLReadable, MLWritable):
     concentrations : "auto", "calibrated", or one number per layer below the root.
     rankRule, tensors, basisSize, countCap, wordScaling, rangePasses : of the spectral step, see ``explainParams()``.
     refinePasses : passes of incremental EM from the spectral start, with priors from the tree.
+    exploreSweeps : sweeps of sampling, on the driver over a part of the documents, before these passes; or "auto".
     checkpointDir : keeps finished passes until the fit is done; the same fit started again goes on from there.
     seed : of everything random.
 
@@ -90,7 +91,7 @@ class SpectralHDP(Estimator, _Columns, MLReadable, MLWritable):
         vocabSize: int | None = None, solver: str = "polar", weighting: str = "tokens", layers: int | str = "all",
         concentrations: Any = AUTO, rankRule: str = "noise-floor", tensors: str = "root",
         basisSize: int | str = AUTO, countCap: float = 16.0, wordScaling: float = 0.25, rangePasses: int = 2,
-        refinePasses: int = 2, checkpointDir: str | None = None, seed: int = 0,
+        refinePasses: int = 2, exploreSweeps: int | str = AUTO, checkpointDir: str | None = None, seed: int = 0,
     ) -> None:
         super().__init__()
         self._set_defaults()
@@ -136,7 +137,7 @@ class SpectralHDP(Estimator, _Columns, MLReadable, MLWritable):
             rank_rule=self._value("rankRule"), tensors=self._value("tensors"), basis_size=self._value("basisSize"),
             count_cap=self._value("countCap"), word_scaling=self._value("wordScaling"),
             range_passes=self._value("rangePasses"), refine_passes=self._value("refinePasses"),
-            seed=self._value("seed"),
+            explore_sweeps=self._value("exploreSweeps"), seed=self._value("seed"),
         )
 
     def copy(self, extra: dict | None = None) -> "SpectralHDP":

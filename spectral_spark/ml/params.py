@@ -18,7 +18,7 @@ DEFAULTS = {
     "k": AUTO, "featuresCol": "features", "pathCol": "path", "topicDistributionCol": "topicDistribution",
     "solver": "polar", "weighting": "tokens", "layers": "all", "concentrations": AUTO, "rankRule": "noise-floor",
     "tensors": "root", "basisSize": AUTO, "countCap": 16.0, "wordScaling": 0.25, "rangePasses": 2, "refinePasses": 2,
-    "seed": 0,
+    "exploreSweeps": AUTO, "seed": 0,
 }
 
 
@@ -134,6 +134,10 @@ class SpectralHDPParams(Params):
     )
     rangePasses = _param("rangePasses", "passes that find the basis", _whole("rangePasses", 1))
     refinePasses = _param("refinePasses", "passes of refinement after the spectral start", _whole("refinePasses", 0))
+    exploreSweeps = _param(
+        "exploreSweeps", "sweeps of sampling over a part of the documents before the passes of refinement; 0 for none, "
+        '"auto" for 50, and up to 300 where documents are few', _whole("exploreSweeps", 0, auto=True),
+    )
     checkpointDir = _param(
         "checkpointDir", "where finished passes are kept until the fit is done, so that a killed fit resumes"
     )

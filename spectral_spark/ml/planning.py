@@ -15,12 +15,14 @@ from threadpoolctl import threadpool_limits
 from spectral_spark.engine.capacity import MemoryNeed, memory_need
 from spectral_spark.engine.kernel import Kernel
 from spectral_spark.engine.packed import shard_count, task_count
-from spectral_spark.ml.settings import AUTO_BASIS, FitSettings
+from spectral_spark.ml.settings import AUTO_BASIS, SAMPLE_WORDS, FitSettings
 from spectral_spark.moments.batch import CountBatch
 from spectral_spark.moments.kernel import MomentKernel
 from spectral_spark.moments.range import RangeKernel
+from spectral_spark.refine.explore import DocumentSample, Explorer, ExploreSettings
 from spectral_spark.refine.kernel import RefineKernel
 from spectral_spark.refine.settings import RefineSettings
+from spectral_spark.refine.state import RefineState
 
 SAMPLE_DOCUMENTS = 512
 PROBE_SECONDS = 0.4
@@ -102,6 +104,7 @@ class KernelCosts:
     range: float
     moments: float
     refine: float
+    sweep: float = 5e-8          # per word, of sampling
 
 
 def measure_kernels(size: CorpusSize, settings: FitSettings) -> KernelCosts:
@@ -124,6 +127,7 @@ def measure_kernels(size: CorpusSize, settings: FitSettings) -> KernelCosts:
                  "concentration": np.ones(1), "rate": np.array([0.1]),
                  "documents": np.array([float(batch.n_documents)])}, batch,
             ),
+            _seconds_per_word(topics, batch),
         )
 
 
@@ -162,13 +166,14 @@ def forecast(
     sample = min(1.0, 4096 / max(n, 1))
     if settings.concentrations == "auto":
         steps.append(one_pass("choose", 12 * costs.refine, 0, 4 * 8 * d * k, sample))
-    rounds = RefineSettings.for_corpus(1, n / shard_count(n)).rounds
+    if settings.explores:
+        words_swept = min(size.tokens, SAMPLE_WORDS) * settings.sweeps(int(size.tokens))
+        fetched = rates.job + entries * min(1.0, SAMPLE_WORDS / max(size.tokens, 1)) * rates.read_entry
+        steps.append(PassForecast("explore", fetched + words_swept * costs.sweep / cores, "sampling"))
+    rounds = RefineSettings.for_corpus(1, n / shard_count(n), explored=settings.explores).rounds
     for number in range(settings.refine_passes):
         for turn in range(rounds):
             steps.append(one_pass(f"refine {number + 1}.{turn + 1}", costs.refine, 8 * d * k, 8 * d * k, 1 / rounds))
-    if settings.refine_passes > 1:
-        steps += [one_pass(name, share * costs.refine, 0, 16 * d * k, sample) for name, share in
-                  (("value of topics", 5.0), ("moved topics", 2.0))]
     for _ in range(settings.all_refine_passes - settings.refine_passes):
         steps.append(one_pass("settle", costs.refine, 8 * d * k, 8 * d * k))
     steps.append(one_pass("check", 3 * costs.refine, 0, 8 * d * (k + 8), sample))
@@ -196,7 +201,18 @@ def _seconds_per_document(kernel: Kernel, shared: dict[str, np.ndarray], batch: 
     return _repeated(lambda: accumulator.add(batch)) / batch.n_documents
 
 
-def _repeated(call: Callable[[], None]) -> float:
+def _seconds_per_word(topics: np.ndarray, batch: CountBatch) -> float:
+    state = RefineState.start(
+        topics, np.full(topics.shape[1], 1.0 / topics.shape[1]), np.array([-1]), np.zeros(1, int),
+        float(batch.counts.sum()), float(batch.n_documents),
+    )
+    sample = DocumentSample.from_batches([batch], SAMPLE_WORDS)
+    explorer = Explorer(state, sample, ExploreSettings(), RefineSettings())
+    explorer.sweep()
+    return _repeated(explorer.draw) / max(len(sample.words), 1)
+
+
+def _repeated(call: Callable[[], object]) -> float:
     call()                              # the first call compiles and touches memory
     best, end = np.inf, time.perf_counter() + PROBE_SECONDS
     while time.perf_counter() < end:

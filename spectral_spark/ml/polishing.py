@@ -1,7 +1,7 @@
-"""From spectral topics to refined ones: passes of incremental EM with priors from the document tree."""
+"""From spectral topics to refined ones: sampling, then passes of incremental EM with priors from the document tree."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from spectral_spark.engine.census import CensusResult
 from spectral_spark.engine.passes import run_pass
 from spectral_spark.ml.collecting import Run
-from spectral_spark.ml.reseeding import better_of, reseed_topics
+from spectral_spark.ml.exploring import explore_topics
 from spectral_spark.ml.settings import FitSettings
 from spectral_spark.refine.kernel import RefineKernel
 from spectral_spark.refine.passes import RunRound, drop_dead, refine_pass, settle_pass
@@ -45,12 +45,13 @@ class Topics:
 def refine_topics(
     start: Topics, corpus: CensusResult, settings: FitSettings, run: Run, *, options: RefineSettings | None = None
 ) -> Topics:
-    """``settings.refine_passes`` passes over the corpus and one that settles; zero give the start back. After the first
-    of several, topics that are worth little are given another place."""
+    """Sampling, then ``settings.refine_passes`` passes over the corpus and one that settles; no passes, no change."""
     if settings.refine_passes == 0:
         return start
     per_shard = corpus.packed.documents / corpus.packed.shards
-    options = options or RefineSettings.for_corpus(settings.refine_passes, per_shard)
+    options = options or RefineSettings.for_corpus(
+        settings.refine_passes, per_shard, explored=settings.explores
+    )
     tree = corpus.census.tree
     state = RefineState.start(
         start.topics, start.weights, tree.parent, tree.level, float(corpus.tokens), float(corpus.documents),
@@ -66,28 +67,25 @@ def refine_topics(
 
         return RefineState.from_arrays(run.checkpoints.remember(name.replace(" ", "-"), compute))
 
-    state, moved = passed(refine_pass, "refine 1", state), list[int]()
-    if settings.refine_passes > 1:
-        reseeding = reseed_topics(state, corpus, options, settings.seed, run)
-        state = passed(refine_pass, "refine 2", reseeding.state)
-        if reseeding.moved:
-            state, moved = better_of(reseeding, state, corpus, options, settings.seed, run)
-    for number in range(3, settings.refine_passes + 1):
-        state = passed(refine_pass, f"refine {number}", state)
+    if settings.explores:
+        state = explore_topics(state, corpus, settings, options, run)
+    for number in range(settings.refine_passes):
+        state = passed(refine_pass, f"refine {number + 1}", state)
     state = drop_dead(state, options)
     for number in range(options.settling):
         state = drop_dead(passed(settle_pass, f"settle {number + 1}", state), options)
-    return refined_topics(state, options, start.topics.shape[1], moved)
+    sweeps = settings.sweeps(corpus.tokens) if settings.explores else 0
+    return refined_topics(state, options, start.topics.shape[1], sweeps)
 
 
-def refined_topics(state: RefineState, options: RefineSettings, k_before: int, moved: Sequence[int] = ()) -> Topics:
-    """What a refinement found; ``moved`` are topics that were given another place."""
+def refined_topics(state: RefineState, options: RefineSettings, k_before: int, sweeps: int = 0) -> Topics:
+    """What a refinement found, after so many sweeps of sampling."""
     kept = {int(topic) for topic in state.topic_ids}
     dropped = [topic for topic in range(k_before) if topic not in kept]
     return Topics(
         state.topics(options.final_smoothing), state.weights, state.hierarchy.proportions,
         tuple(float(g) for g in state.hierarchy.concentrations), state.document_concentration,
-        {"passes": state.passes, "rounds": options.rounds, "dropped_topics": dropped, "reseeded_topics": list(moved)},
+        {"sweeps": sweeps, "passes": state.passes, "rounds": options.rounds, "dropped_topics": dropped},
     )
 
 

@@ -8,6 +8,8 @@ from spectral_spark.refine.settings import RefineSettings
 from spectral_spark.storage import fingerprint
 
 AUTO_BASIS = 128
+SAMPLE_WORDS = 6_000_000                    # the driver samples so many at most
+DRAWS, FEWEST_SWEEPS, MOST_SWEEPS = 250_000_000, 50, 300
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class FitSettings:
     word_scaling: float = 0.25
     range_passes: int = 2
     refine_passes: int = 2
+    explore_sweeps: int | str = "auto"
     seed: int = 0
 
     @property
@@ -40,6 +43,17 @@ class FitSettings:
     def all_refine_passes(self) -> int:
         """Passes of refinement, and those that settle it."""
         return self.refine_passes + RefineSettings.settling if self.refine_passes else 0
+
+    @property
+    def explores(self) -> bool:
+        """Whether topics are sampled before they are refined."""
+        return self.refine_passes > 0 and self.explore_sweeps != 0
+
+    def sweeps(self, words: int) -> int:
+        """Sweeps over a sample of so many words: about the same work whatever their number, within limits."""
+        if self.explore_sweeps != "auto":
+            return int(self.explore_sweeps)
+        return min(max(DRAWS // max(min(words, SAMPLE_WORDS), 1), FEWEST_SWEEPS), MOST_SWEEPS)
 
     def basis_columns(self, vocab_size: int) -> int:
         """Columns p to look for: room above k, twice k for an unknown k."""

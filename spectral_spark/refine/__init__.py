@@ -1,4 +1,4 @@
-"""What is polished: incremental EM kernels, node priors, concentrations. NumPy only.
+"""What is polished: sampling and incremental EM kernels, node priors, concentrations. NumPy only.
 
 | symbol | name |
 |---|---|
@@ -10,15 +10,14 @@
 | ρ | how far a mini-batch moves the statistics, falling from round to round |
 """
 
+from spectral_spark.refine.explore import DocumentSample, Explorer, ExploreSettings
 from spectral_spark.refine.infer import infer
 from spectral_spark.refine.kernel import RefineKernel
 from spectral_spark.refine.passes import drop_dead, refine_pass, settle_pass
-from spectral_spark.refine.reseed import reseed
 from spectral_spark.refine.settings import RefineSettings
 from spectral_spark.refine.state import RefineState
-from spectral_spark.refine.value import TopicValueKernel
 
 __all__ = [
-    "RefineKernel", "RefineSettings", "RefineState", "TopicValueKernel", "drop_dead", "infer", "refine_pass", "reseed",
-    "settle_pass",
+    "DocumentSample", "ExploreSettings", "Explorer", "RefineKernel", "RefineSettings", "RefineState", "drop_dead",
+    "infer", "refine_pass", "settle_pass",
 ]

@@ -41,6 +41,29 @@ class Backend(Protocol):
     ) -> np.ndarray:
         """Posterior-mean proportions (n, k) under priors of shape (n, k)."""
 
+    def sweep(
+        self, indptr: np.ndarray, words: np.ndarray, topics: np.ndarray, nodes: np.ndarray, prior: np.ndarray,
+        likelihood: np.ndarray, scale: np.ndarray, first: int, last: int, seed: np.uint64, cold: bool,
+        tables: np.ndarray,
+    ) -> None:
+        """Gibbs sampling: draw the topic of every word of the documents ``first`` to ``last`` once more.
+
+        Parameters
+        ----------
+        indptr : int64 array of shape (n + 1,); words : int32 array of shape (tokens,) into the rows of ``likelihood``.
+        topics : int32 array of shape (tokens,), drawn before, and changed here.
+        nodes : int32 array of shape (n,); prior : float32 array of shape (nodes, k).
+        likelihood : float32 array of shape (words, k or more, the rest zero), at most one.
+        scale : float32 array of shape (n,), what turns the weights of a document into whole numbers below 2^30.
+        seed : of this sweep.
+        cold : nothing was drawn before.
+        tables : int64 array of shape (nodes, k), gains every document's expected number of draws from its node in
+            units of 1 / FIXED_POINT; or one without rows.
+        """
+
+    def count_words(self, words: np.ndarray, topics: np.ndarray, counts: np.ndarray) -> None:
+        """Add one to counts[word, topic] for every word."""
+
 
 def backend_name(choice: str = "auto") -> str:
     """``numba`` or ``numpy``."""

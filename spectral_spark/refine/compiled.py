@@ -10,6 +10,8 @@ pays once (numba's cache on disk is a pickle, so it is not used).
 import numpy as np
 from numba import njit
 
+from spectral_spark.refine.random_words import DOCUMENT_STEP, FIXED_POINT, MIX_1, MIX_2, WORD_STEP
+
 NEGLIGIBLE = 1e-9            # words: a topic below this in a document does not come back and moves no result visibly
 _LOG2E, _LN2_HIGH, _LN2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _ROUND = 6755399441055744.0  # 1.5 · 2^52: adding it leaves the nearest whole number in the low bits
@@ -200,3 +202,67 @@ def _infer(
                 _expected_counts(words, counts, start, length, theta, k, ratio, expected)
         for j in range(k):
             out[d, j] = theta[j]
+
+
+@njit(nogil=True, error_model="numpy")
+def sweep(
+    indptr: np.ndarray, words: np.ndarray, topics: np.ndarray, nodes: np.ndarray, prior: np.ndarray,
+    likelihood: np.ndarray, scale: np.ndarray, first: int, last: int, seed: int, cold: bool, tables: np.ndarray,
+) -> None:
+    """See ``backend.Backend.sweep``. Whole-number weights add up in any order, so the compiler may use vectors; most
+    words keep their topic, so the old one comes first, and nothing is written unless it changes."""
+    k, columns = prior.shape[1], likelihood.shape[1]
+    load, count = np.zeros(columns, np.float32), np.zeros(columns, np.int32)
+    for d in range(first, last):
+        node, size = nodes[d], scale[d]
+        for j in range(k):
+            count[j] = 0
+        if not cold:
+            for t in range(indptr[d], indptr[d + 1]):
+                count[topics[t]] += 1
+        for j in range(k):
+            load[j] = (prior[node, j] + np.float32(count[j])) * size
+        x = seed + np.uint64(d) * np.uint64(DOCUMENT_STEP)
+        for t in range(indptr[d], indptr[d + 1]):
+            word, old = words[t], topics[t]
+            total = np.int32(0)
+            for j in range(columns):
+                total += np.int32(load[j] * likelihood[word, j])
+            own = np.int32(load[old] * likelihood[word, old])
+            without = own
+            if not cold:                        # the word itself does not count
+                without = np.int32((prior[node, old] + np.float32(count[old] - 1)) * size * likelihood[word, old])
+            total += without - own
+            x += np.uint64(WORD_STEP)
+            y = (x ^ (x >> np.uint64(30))) * np.uint64(MIX_1)
+            y = (y ^ (y >> np.uint64(27))) * np.uint64(MIX_2)
+            y ^= y >> np.uint64(31)
+            left = np.int32(((y >> np.uint64(32)) * np.uint64(total)) >> np.uint64(32)) - without
+            new = int(old)
+            if left >= 0:
+                for j in range(k):
+                    if j != old:
+                        left -= np.int32(load[j] * likelihood[word, j])
+                        if left < 0:
+                            new = j
+                            break
+            if cold or new != old:
+                if not cold:
+                    count[old] -= 1
+                    load[old] = (prior[node, old] + np.float32(count[old])) * size
+                count[new] += 1
+                load[new] = (prior[node, new] + np.float32(count[new])) * size
+                topics[t] = new
+        if len(tables):
+            for j in range(k):
+                alpha, draws = np.float64(prior[node, j]), 0.0
+                for i in range(count[j]):
+                    draws += alpha / (alpha + i)
+                tables[node, j] += np.int64(draws * FIXED_POINT)
+
+
+@njit(nogil=True)
+def count_words(words: np.ndarray, topics: np.ndarray, counts: np.ndarray) -> None:
+    """See ``backend.Backend.count_words``."""
+    for t in range(len(words)):
+        counts[words[t], topics[t]] += 1.0

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from spectral_spark.errors import SettingsError
 from spectral_spark.refine.backend import BACKENDS
 
+EXPLORED_STEPS, EXPLORED_RATES, EXPLORED_FALL, EXPLORED_ROUNDS = 8.0, (0.1, 0.5), 4.0, 4
+
 
 @dataclass(frozen=True)
 class RefineSettings:
@@ -22,8 +24,6 @@ class RefineSettings:
     final_smoothing : the same for the exact steps and the topics that come out.
     first_rate, last_rate : how far a mini-batch moves its shard's statistics, falling geometrically from round to
         round: large steps find the topics, small ones average their noise away.
-    reseeded : share of the topics that the most valuable ones may take over after the first of several passes.
-    advantage : how many times more than a topic that goes the one that is split in its place is worth.
     learn_concentrations : estimate the concentration of every level; otherwise the initial ones stay.
     concentration_bounds : guard rails for the learnt concentrations.
     minimum_weight : a topic whose share of the corpus' words falls below this fraction of 1/k is dead.
@@ -39,8 +39,6 @@ class RefineSettings:
     final_smoothing: float = 0.05
     first_rate: float = 0.5
     last_rate: float = 0.05
-    reseeded: float = 1 / 6
-    advantage: float = 100.0
     learn_concentrations: bool = True
     concentration_bounds: tuple[float, float] = (0.05, 1000.0)
     minimum_weight: float = 0.01
@@ -63,10 +61,19 @@ class RefineSettings:
             raise SettingsError(f"refinement: backend '{self.backend}' is unknown; use one of {', '.join(BACKENDS)}")
 
     @classmethod
-    def for_corpus(cls, passes: int, documents_per_shard: float) -> "RefineSettings":
-        """The defaults, with fewer rounds where a shard would have less than two mini-batches in one."""
-        rounds = int(documents_per_shard // (2 * cls.batch_size))
-        return cls(passes=passes, rounds=min(max(rounds, 1), cls.rounds))
+    def for_corpus(cls, passes: int, documents_per_shard: float, *, explored: bool = False) -> "RefineSettings":
+        """The defaults, with fewer rounds where a shard would have less than two mini-batches in one.
+
+        Where sampling has found the topics' places, the steps are smaller and need fewer averages: small enough that
+        the mini-batches of a shard replace its topics a few times in a pass, not at every step.
+        """
+        most = EXPLORED_ROUNDS if explored else cls.rounds
+        rounds = min(max(int(documents_per_shard // (2 * cls.batch_size)), 1), most)
+        if not explored:
+            return cls(passes=passes, rounds=rounds)
+        least, largest = EXPLORED_RATES
+        first = min(max(EXPLORED_STEPS * cls.batch_size / max(documents_per_shard, 1.0), least), largest)
+        return cls(passes=passes, rounds=rounds, first_rate=first, last_rate=first / EXPLORED_FALL)
 
     def rate(self, finished: int) -> float:
         """The rate of the round that follows ``finished`` rounds."""

@@ -38,6 +38,9 @@ FLAGS = (
     Flag("concentrations", "one number per layer below the root, calibrated, or auto (default)",
          positive_numbers_or("auto", "calibrated"), "auto|g1,g2,…"),
     Flag("refine-passes", "passes of refinement after the spectral start (default 2)", whole_number(), "N"),
+    Flag("explore-sweeps", "sweeps of sampling over a part of the documents before these passes: 0 for none, more for "
+         "somewhat better topics, auto (default) for 50, and up to 300 where documents are few",
+         whole_number_or("auto", 0), "N|auto"),
     Flag("seed", "of everything random (default 0)", whole_number(), "N"),
     Flag("rank-rule", "how k = auto counts topics (default noise-floor)", choices=RANK_RULES),
     Flag("basis", "collect the moments in this basis (see 'spectral-spark basis'), so they add up with other fits' "
@@ -47,7 +50,7 @@ FLAGS = (
 )
 _PARAMETERS = {
     "k": "k", "solver": "solver", "weighting": "weighting", "layers": "layers", "concentrations": "concentrations",
-    "refine_passes": "refinePasses", "seed": "seed", "rank_rule": "rankRule",
+    "refine_passes": "refinePasses", "explore_sweeps": "exploreSweeps", "seed": "seed", "rank_rule": "rankRule",
 }
 
 
@@ -77,7 +80,8 @@ def plan(settings: Namespace) -> list[str]:
         f"fit {'as many topics as there are' if wanted.k == 'auto' else f'{wanted.k} topics'} to '{settings.corpus}': "
         f"{number(train)} documents, {number(tokens)} words, {number(manifest['terms'])} distinct",
         f"pass over them {wanted.range_passes + 1 + wanted.all_refine_passes} times: {wanted.range_passes} for a basis "
-        f"of {columns} columns, 1 for the moments, {wanted.all_refine_passes} of refinement",
+        f"of {columns} columns, 1 for the moments, {wanted.all_refine_passes} of refinement"
+        + (f"; before these, sample topics in {wanted.sweeps(tokens)} sweeps" if wanted.explores else ""),
         f"write the model to '{settings.model}'",
         f"memory: about {need.driver / GIB:.1f} GiB on the driver, {need.worker / GIB:.1f} GiB in each Python worker",
         *(_time(train, tokens, manifest["terms"], wanted, settings.master) if settings.dry_run else ()),
@@ -150,9 +154,6 @@ def _about_k(summary: "FitSummary") -> list[str]:
     reasons = [summary.rank_reason] if summary.settings.get("k") == "auto" and summary.rank_reason else []
     if died:
         reasons.append(f"{died} topics had no words left after the refinement and were dropped")
-    moved = len(summary.refinement.get("reseeded_topics", []))
-    if moved:
-        reasons.append(f"{moved} topics that predicted little were given another place during the refinement")
     return [f"  {reason}" for reason in reasons]
 
 
@@ -169,9 +170,10 @@ VERB = Verb(
     name="fit",
     summary="find the topics of a corpus and of every node of its tree",
     description=(
-        "Collect the moments of the words in a few passes, turn them into topics on the driver, and refine those with\n"
-        "passes of variational EM whose priors follow the document tree. The model directory keeps the moments, so\n"
-        "that another k or solver, or tomorrow's documents, need no second look at these."
+        "Collect the moments of the words in a few passes, turn them into topics on the driver, let these find their\n"
+        "place by sampling a part of the documents, and refine them with passes of variational EM whose priors follow\n"
+        "the document tree. The model directory keeps the moments, so that another k or solver, or tomorrow's\n"
+        "documents, need no second look at these."
     ),
     example="spectral-spark fit --corpus out/corpus --model out/model --k 50",
     flags=FLAGS,

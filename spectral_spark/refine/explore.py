@@ -1,0 +1,197 @@
+"""Before the passes: topics find their place by sampling.
+
+EM ends in the valley it starts in, and on real text many valleys are shallow. Here every word of a sample of the
+documents holds one topic, drawn again in every sweep given the others of its document and the topics of the sweep
+before (Gibbs sampling). Drawn topics change places where expected counts would stay, and the words remember them from
+sweep to sweep.
+
+Topics stand still during a sweep, so documents do not depend on each other; and what a sweep counts are whole numbers.
+The result is the same bit for bit with any number of threads, and compiled or not.
+"""
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import digamma
+
+from spectral_spark.errors import SettingsError
+from spectral_spark.moments.batch import CountBatch
+from spectral_spark.refine.backend import load_backend
+from spectral_spark.refine.hierarchy import Hierarchy, update_hierarchy
+from spectral_spark.refine.random_words import FIXED_POINT, WORD_STEP
+from spectral_spark.refine.settings import RefineSettings
+from spectral_spark.refine.state import RefineState
+
+LONGEST = 1 << 13            # words: longer documents wait for the passes
+LARGEST_LOAD = 1 << 30       # what the weights of all topics of a word add up to at most, as whole numbers
+_LANES = 8                   # columns are padded to a multiple of it
+_TABLES_BYTES = 256 << 20    # of all threads together
+
+
+@dataclass(frozen=True)
+class ExploreSettings:
+    """How topics are explored; the defaults were chosen by measurement (``jobs/bench/refine.py --part explore``).
+
+    Attributes
+    ----------
+    sweeps : over the sample.
+    blur : share of the corpus' own word frequencies that is mixed into the topics of the start: sharp topics would hold
+        on to the words they have.
+    even, even_total : in this share of the sweeps, the first ones, all topics are equally likely beforehand, with this
+        total prior; then the tree's proportions are learnt.
+    smoothing : added to the topic-word counts of the sample.
+    averaged : share of the sweeps at the end whose counts are averaged.
+    """
+
+    sweeps: int = 50
+    blur: float = 0.7
+    even: float = 0.25
+    even_total: float = 10.0
+    smoothing: float = 0.05
+    averaged: float = 0.2
+
+    def __post_init__(self) -> None:
+        if self.sweeps < 1:
+            raise SettingsError(f"exploration: sweeps is {self.sweeps}; it must be at least 1")
+        for name in ("blur", "even"):
+            if not 0 <= getattr(self, name) < 1:
+                raise SettingsError(f"exploration: {name} is {getattr(self, name)}; it must be at least 0 and below 1")
+        for name in ("even_total", "smoothing", "averaged"):
+            if not getattr(self, name) > 0:
+                raise SettingsError(f"exploration: {name} is {getattr(self, name)}; it must be positive")
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentSample:
+    """Documents word by word.
+
+    Attributes
+    ----------
+    indptr : int64 array of shape (n + 1,), where the words of each document begin.
+    words : int32 array of shape (tokens,), word ids.
+    nodes : int32 array of shape (n,), the tree node of each document.
+    """
+
+    indptr: np.ndarray
+    words: np.ndarray
+    nodes: np.ndarray
+
+    @classmethod
+    def from_batches(cls, batches: Iterable[CountBatch], most_words: int) -> "DocumentSample":
+        """The first documents that have ``most_words`` words together, without empty ones and very long ones."""
+        words, lengths, nodes, room = [], [], [], most_words
+        for batch in batches:
+            usable = (batch.lengths > 0) & (batch.lengths <= LONGEST)
+            usable &= np.cumsum(np.where(usable, batch.lengths, 0)) <= room
+            entries = np.repeat(usable, np.diff(batch.indptr))
+            words.append(np.repeat(batch.terms[entries], batch.counts[entries].astype(np.int64)).astype(np.int32))
+            lengths.append(batch.lengths[usable].astype(np.int64))
+            nodes.append(batch.nodes[usable].astype(np.int32))
+            room -= len(words[-1])
+        none = np.zeros(0, np.int64)
+        indptr = np.concatenate([none, [0], np.cumsum(np.concatenate([none, *lengths]))]).astype(np.int64)
+        return cls(indptr, np.concatenate([none, *words]).astype(np.int32),
+                   np.concatenate([none, *nodes]).astype(np.int32))
+
+    @property
+    def documents(self) -> int:
+        return len(self.nodes)
+
+
+class Explorer:
+    """Sweeps over a sample, one by one, and the state that they lead to."""
+
+    def __init__(
+        self, start: RefineState, sample: DocumentSample, settings: ExploreSettings, options: RefineSettings, *,
+        seed: int = 0, threads: int = 1,
+    ) -> None:
+        self._start, self._sample, self._settings, self._options = start, sample, settings, options
+        self._backend = load_backend(options.backend)
+        frequency = np.bincount(sample.words, minlength=len(start.statistics))
+        self._used = np.flatnonzero(frequency)                         # the words of the sample
+        slot = np.zeros(len(frequency), np.int32)
+        slot[self._used] = np.arange(len(self._used))
+        self._words, self._topics = slot[sample.words], np.zeros(len(sample.words), np.int32)
+        own = start.statistics[self._used] / np.maximum(start.statistics.sum(axis=0), 1e-300)
+        common = frequency[self._used, None] / max(len(sample.words), 1)
+        self._counts = ((1.0 - settings.blur) * own + settings.blur * common) * (len(sample.words) / start.k)
+        self._likelihood = np.zeros((len(self._used), -(-start.k // _LANES) * _LANES), np.float32)
+        nodes = len(start.parent)
+        self._hierarchy = Hierarchy(
+            np.full((nodes, start.k), 1.0 / start.k),
+            np.append(start.hierarchy.concentrations[:-1], settings.even_total),
+        )
+        self._lengths = np.diff(sample.indptr)
+        self._threads = max(1, min(threads, _TABLES_BYTES // (8 * nodes * start.k)))
+        self._average, self._done = np.zeros(self._counts.shape), 0
+        self._seed = (int(np.random.SeedSequence([seed, start.k]).generate_state(1, np.uint64)[0]))
+
+    def sweep(self) -> None:
+        """Draw the topic of every word once more."""
+        settings = self._settings
+        smooth = self._counts + settings.smoothing
+        smooth /= smooth.sum(axis=0)
+        self._likelihood[:, : self._start.k] = smooth / smooth.max(axis=1, keepdims=True)
+        learning = self._done >= settings.even * settings.sweeps
+        tables = self.draw(learning)
+        self._counts = np.zeros(self._counts.shape)
+        self._backend.count_words(self._words, self._topics, self._counts)
+        if learning:
+            self._learn(tables)
+        self._done += 1
+        if self._done > (1.0 - settings.averaged) * settings.sweeps:
+            self._average += self._counts
+
+    def draw(self, learning: bool = False) -> np.ndarray:
+        """Draw topics from those of the sweep before, in as many parts as there are threads.
+
+        Returns
+        -------
+        int64 array of shape (nodes, k), the expected tables of every node in units of 1 / FIXED_POINT; without rows
+        where nothing is to be learnt.
+        """
+        sample, hierarchy = self._sample, self._hierarchy
+        prior = (hierarchy.concentrations[-1] * hierarchy.proportions).astype(np.float32)
+        scale = np.float32(LARGEST_LOAD) / (self._lengths.astype(np.float32) + prior.sum(axis=1)[sample.nodes])
+        seed = (self._seed + (self._done + 1) * WORD_STEP) % 2**64
+        borders = np.searchsorted(sample.indptr, np.linspace(0, len(self._words), self._threads + 1))
+        shape = prior.shape if learning else (0, 0)
+
+        def part(number: int) -> np.ndarray:
+            tables = np.zeros(shape, np.int64)
+            self._backend.sweep(
+                sample.indptr, self._words, self._topics, sample.nodes, prior, self._likelihood, scale,
+                int(borders[number]), int(borders[number + 1]), np.uint64(seed), self._done == 0, tables,
+            )
+            return tables
+
+        if self._threads == 1:
+            return part(0)
+        with ThreadPoolExecutor(self._threads) as pool:
+            return np.sum(list(pool.map(part, range(self._threads))), axis=0)
+
+    def _learn(self, tables: np.ndarray) -> None:
+        """The tree's proportions and concentrations, as after a round of a pass."""
+        own = self._hierarchy.concentrations[-1]
+        spread = np.bincount(
+            self._sample.nodes, digamma(self._lengths + own) - digamma(own), len(self._hierarchy.proportions)
+        )
+        self._hierarchy = update_hierarchy(
+            self._hierarchy, self._start.parent, self._start.level, tables / FIXED_POINT, spread,
+            learn=self._options.learn_concentrations, bounds=self._options.concentration_bounds,
+        )
+
+    def state(self) -> RefineState:
+        """Where the sweeps led; words that the sample has not keep what they had."""
+        start = self._start
+        if not self._done or not len(self._words):
+            return start
+        found = self._average if self._average.any() else self._counts
+        statistics = start.statistics.copy()
+        statistics[self._used] = found * (statistics[self._used].sum() / found.sum())
+        concentrations = np.append(self._hierarchy.concentrations[:-1], start.document_concentration)
+        if not self._options.learn_concentrations:
+            concentrations = start.hierarchy.concentrations
+        return start.replaced(statistics, Hierarchy(self._hierarchy.proportions, concentrations), start.node_tables)
