@@ -224,7 +224,7 @@ def speed(rows: list[dict[str, Any]]) -> str:
             lines.append(f"- {name} at its best ({headline(peer):.3f}, {peer['seconds']:.0f} s): not reached by ours")
         else:
             lines.append(
-                f"- {name} at its best ({headline(peer):.3f}, {peer['seconds']:.0f} s): {reached['name']} passes it with "
+                f"- {name} at its best ({headline(peer):.3f}, {peer['seconds']:.0f} s): passed by {reached['name']}, "
                 f"{reached['budget']} ({headline(reached):.3f}) in {reached['seconds']:.0f} s, "
                 f"{peer['seconds'] / reached['seconds']:.1f}× less time"
             )

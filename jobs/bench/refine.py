@@ -2,12 +2,12 @@
 
     python jobs/bench/refine.py --corpus CORPUS --part loops
     python jobs/bench/refine.py --corpus CORPUS --part shards [--shards 1 16 --rounds 8 --batch-size 128 --rates .5 .05]
-    python jobs/bench/refine.py --corpus CORPUS --part tree | moves | spectral
+    python jobs/bench/refine.py --corpus CORPUS --part explore | tree | spectral
 
 ``loops``: the compiled E-step beside NumPy's, seconds of a pass and of compiling. ``shards``: loss after every pass for
-each combination of shards, rounds and batch sizes. ``tree``: the same settings on the tree cut at every depth.
-``moves``: what the count cap, the first document concentration, the last smoothing and moved topics are worth, one
-after the other. ``spectral``: the spectral start alone, over count cap, word scaling, weighting and concentration.
+each combination of shards, rounds and batch sizes, without sampling. ``explore``: what sampling before the passes is
+worth, over its settings. ``tree``: the same fit on the tree cut at every depth. ``spectral``: the spectral start alone,
+over count cap, word scaling, weighting and concentration.
 Rows are added to ``results/refine-PART-NAME.json``; seconds are those of the processor.
 """
 
@@ -22,45 +22,47 @@ from typing import Any
 import numpy as np
 from bench_corpus import take
 from common import RESULTS, context, markdown_table, merge_rows
-from local_fit import LocalCorpus, LocalRounds, Validation, collect, loop, read_corpus, topics_of
+from local_fit import LocalCorpus, LocalRounds, Validation, collect, read_corpus, topics_of
 from threadpoolctl import threadpool_limits
 
 from spectral_spark.errors import InputError
-from spectral_spark.ml.choosing import SAMPLE_DOCUMENTS
-from spectral_spark.refine import RefineSettings, RefineState, TopicValueKernel, refine_pass, reseed, settle_pass
+from spectral_spark.ml.settings import SAMPLE_WORDS, FitSettings
+from spectral_spark.refine import (
+    DocumentSample,
+    Explorer,
+    ExploreSettings,
+    RefineSettings,
+    RefineState,
+    refine_pass,
+    settle_pass,
+)
 
 TOTALS = (0.5, 1.0, 2.0, 4.0)
+THREADS = 2
 MEASURED = {"seconds", "loss", "lowest", "highest", "topics", "concentrations", "documents_per_second"}
 
 
 def refined(
     corpus: LocalCorpus, start: tuple[np.ndarray, np.ndarray], settings: RefineSettings, shards: int,
-    concentration: float | None = None,
+    explore: ExploreSettings | None = None, seed: int = 0,
 ) -> Iterator[tuple[RefineState, float]]:
-    """The state after every pass, the last of them settling, and the processor seconds since the start."""
+    """The state after sampling and every pass, the last of them settling, and the processor seconds since the start."""
     state = RefineState.start(*start, corpus.tree.parent, corpus.tree.level, corpus.tokens, corpus.train.n_documents)
-    if concentration is not None:
-        state.hierarchy.concentrations[-1] = concentration
     rounds = LocalRounds(corpus.train, shards)
     began = time.process_time()
-    for number in range(settings.passes):
-        if number == 1 and settings.reseeded:
-            state, _ = reseed(state, topic_values(corpus, state, settings), settings, 0)
+    if explore is not None:
+        sample = DocumentSample.from_batches([corpus.train], SAMPLE_WORDS)
+        explorer = Explorer(state, sample, explore, settings, seed=seed, threads=THREADS)
+        for _ in range(explore.sweeps):
+            explorer.sweep()
+        state = explorer.state()
+        yield state, time.process_time() - began
+    for _ in range(settings.passes):
         state = refine_pass(state, rounds, settings)
         yield state, time.process_time() - began
     for _ in range(settings.settling):
         state = settle_pass(state, rounds, settings)
         yield state, time.process_time() - began
-
-
-def topic_values(corpus: LocalCorpus, state: RefineState, settings: RefineSettings) -> np.ndarray:
-    """What the topics are worth on the first SAMPLE_DOCUMENTS training documents, which are in a random order."""
-    shared = {
-        "topics": state.topics(settings.smoothing), "node_prior": state.hierarchy.proportions,
-        "concentration": np.full(len(state.parent), state.document_concentration),
-    }
-    rows = np.arange(min(SAMPLE_DOCUMENTS, corpus.train.n_documents))
-    return loop(TopicValueKernel(), shared, [take(corpus.train, part) for part in np.array_split(rows, 16)])["values"]
 
 
 def losses(state: RefineState, settings: RefineSettings, validation: Validation) -> dict[str, float]:
@@ -104,31 +106,49 @@ def shard_rows(
             } | losses(state, settings, validation)
 
 
-MOVES: tuple[tuple[str, int | None, float, dict[str, float]], ...] = (
-    ("cap 2, first concentration 1, smoothing 0.3", 2, 1.0, {"final_smoothing": 0.3, "reseeded": 0.0}),
-    ("… cap 16", 16, 1.0, {"final_smoothing": 0.3, "reseeded": 0.0}),
-    ("… first concentration 2", 16, 2.0, {"final_smoothing": 0.3, "reseeded": 0.0}),
-    ("… last smoothing 0.05", 16, 2.0, {"reseeded": 0.0}),
-    ("… topics worth a tenth of others move", 16, 2.0, {"advantage": 10.0}),
-)
+VARIANTS: dict[str, tuple[dict[str, float], ...]] = {
+    "sweeps": ({"sweeps": 0}, {"sweeps": 10}, {"sweeps": 30}, {}, {"sweeps": 100}, {"sweeps": 200}, {"sweeps": 400}),
+    "start": ({"blur": 0.0}, {"blur": 0.4}, {"blur": 0.9}),
+    "priors": ({"even": 0.0}, {"even": 0.5}, {"even_total": 2.0}, {"even_total": 40.0}),
+    "smoothing": ({"smoothing": 0.01}, {"smoothing": 0.1}, {"smoothing": 0.3}),
+}
 
 
-def move_rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """One setting after the other, from how it was to how it is."""
+def explore_rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """One setting of the sampling changed at a time, {} being the defaults; losses after the passes."""
     corpus = read(arguments)
-    validation = Validation(corpus)
-    starts = {
-        cap: topics_of(collect(corpus, arguments.k + arguments.k // 4, cap=cap), arguments.k, arguments.concentration)
-        for cap in {move[1] for move in MOVES}
-    }
-    for (name, cap, concentration, changed), passes in product(MOVES, (2, 4)):
-        settings = replace(RefineSettings(passes=passes), **changed)    # type: ignore[arg-type]
-        found = []
-        for order in range(arguments.orders):
-            *_, (state, _) = refined(shuffled(corpus, order), starts[cap], settings, arguments.shards[0], concentration)
-            found.append(losses(state, settings, validation)["loss"])
-        yield {"settings": name, "passes": passes, "orders": arguments.orders, "loss": float(np.mean(found)),
-               "lowest": min(found), "highest": max(found)}
+    start, usual = start_of(corpus, arguments), sweeps_of(corpus, arguments)
+    for changed in (change for group in arguments.variants for change in VARIANTS[group]):
+        sweeps = changed.get("sweeps", usual)
+        explore = ExploreSettings(**({"sweeps": usual} | changed)) if sweeps else None      # type: ignore[arg-type]
+        name = ", ".join(f"{key} {value:g}" for key, value in changed.items()) or f"defaults, sweeps {usual}"
+        yield {"sampling": name, "passes": arguments.passes} | mean_of_orders(corpus, start, arguments, explore)
+
+
+def mean_of_orders(
+    corpus: LocalCorpus, start: tuple[np.ndarray, np.ndarray], arguments: argparse.Namespace,
+    explore: ExploreSettings | None,
+) -> dict[str, Any]:
+    """The loss of a fit, mean and range over several orders of the documents (and seeds)."""
+    validation, found, spent = Validation(corpus), [], []
+    shards = arguments.shards[0]
+    settings = RefineSettings.for_corpus(
+        arguments.passes, corpus.train.n_documents / shards, explored=explore is not None
+    )
+    for order in range(arguments.orders):
+        *_, (state, seconds) = refined(shuffled(corpus, order), start, settings, shards, explore, order)
+        found.append(losses(state, settings, validation)["loss"])
+        spent.append(seconds)
+    return {"orders": arguments.orders, "loss": float(np.mean(found)), "lowest": min(found), "highest": max(found),
+            "seconds": float(np.mean(spent))}
+
+
+def sweeps_of(corpus: LocalCorpus, arguments: argparse.Namespace) -> int:
+    return int(FitSettings().sweeps(int(corpus.tokens)) if arguments.sweeps is None else arguments.sweeps)
+
+
+def start_of(corpus: LocalCorpus, arguments: argparse.Namespace) -> tuple[np.ndarray, np.ndarray]:
+    return topics_of(collect(corpus, arguments.k + arguments.k // 4), arguments.k, arguments.concentration)
 
 
 def tree_rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -136,13 +156,10 @@ def tree_rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
     depth = read(arguments).tree.level.max()
     for level in range(int(depth), -1, -1):
         corpus = read(arguments, level)
-        start = topics_of(collect(corpus, arguments.k + arguments.k // 4), arguments.k, arguments.concentration)
-        runs = [list(shard_rows(shuffled(corpus, order), start, arguments)) for order in range(arguments.orders)]
-        for rows in zip(*runs, strict=True):                # the same step of every order
-            found = [row["loss"] for row in rows]
-            yield {"layers": level + 2, "nodes": len(corpus.tree), "orders": arguments.orders} | rows[0] | {
-                "loss": float(np.mean(found)), "lowest": min(found), "highest": max(found),
-            }
+        sweeps = sweeps_of(corpus, arguments)
+        explore = ExploreSettings(sweeps) if sweeps else None
+        row = {"layers": level + 2, "nodes": len(corpus.tree), "sweeps": sweeps, "passes": arguments.passes}
+        yield row | mean_of_orders(corpus, start_of(corpus, arguments), arguments, explore)
 
 
 def shuffled(corpus: LocalCorpus, order: int) -> LocalCorpus:
@@ -176,12 +193,12 @@ def read(arguments: argparse.Namespace, depth: int | None = None) -> LocalCorpus
 def rows_of(arguments: argparse.Namespace) -> Iterable[dict[str, Any]]:
     if arguments.part == "tree":
         return tree_rows(arguments)
-    if arguments.part == "moves":
-        return move_rows(arguments)
+    if arguments.part == "explore":
+        return explore_rows(arguments)
     if arguments.part == "spectral":
         return spectral_rows(arguments)
     corpus = read(arguments)
-    start = topics_of(collect(corpus, arguments.k + arguments.k // 4), arguments.k, arguments.concentration)
+    start = start_of(corpus, arguments)
     return loop_rows(corpus, start) if arguments.part == "loops" else shard_rows(corpus, start, arguments)
 
 
@@ -189,7 +206,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpus", required=True)
     parser.add_argument("--name", help="of the result files; default: the name of the corpus")
-    parser.add_argument("--part", choices=["loops", "shards", "tree", "moves", "spectral"], default="shards")
+    parser.add_argument("--part", choices=["loops", "shards", "explore", "tree", "spectral"], default="shards")
     parser.add_argument("--k", type=int, default=50)
     parser.add_argument("--concentration", type=float, default=0.3, help="of the spectral start")
     parser.add_argument("--documents", type=int, help="use only so many training documents")
@@ -199,7 +216,9 @@ def main() -> None:
     parser.add_argument("--batch-size", type=int, nargs="+", default=[RefineSettings.batch_size])
     parser.add_argument("--rates", type=float, nargs=2, default=[RefineSettings.first_rate, RefineSettings.last_rate])
     parser.add_argument("--passes", type=int, default=2)
-    parser.add_argument("--orders", type=int, default=5, help="of the documents, for tree and moves; a mean of all")
+    parser.add_argument("--orders", type=int, default=5, help="of the documents, for tree and explore; a mean of all")
+    parser.add_argument("--sweeps", type=int, help="of sampling, for tree and explore; default: as a fit, 0 for none")
+    parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=list(VARIANTS), help="of explore")
     parser.add_argument("--inner", type=int, default=RefineSettings.inner_iterations)
     parser.add_argument("--smoothing", type=float, default=RefineSettings.smoothing)
     arguments = parser.parse_args()

@@ -14,6 +14,7 @@ from spectral_spark.engine.census import CensusResult
 from spectral_spark.engine.fetch import fetch_batches
 from spectral_spark.ml.collecting import Run
 from spectral_spark.ml.settings import SAMPLE_WORDS, FitSettings
+from spectral_spark.refine.backend import backend_name
 from spectral_spark.refine.explore import DocumentSample, Explorer, ExploreSettings
 from spectral_spark.refine.settings import RefineSettings
 from spectral_spark.refine.state import RefineState
@@ -29,6 +30,9 @@ def explore_topics(
 
     def compute() -> dict[str, np.ndarray]:
         started, spark = time.perf_counter(), corpus.packed.frame.sparkSession
+        if backend_name(options.backend) == "numpy":
+            run.warn("numba is not installed on the driver: sampling takes some twenty times as long; install it, or "
+                     "leave sampling out (exploreSweeps=0, --explore-sweeps 0)")
         sample = take_sample(corpus, run)
         explorer = Explorer(
             start, sample, ExploreSettings(sweeps), options, seed=settings.seed, threads=_threads(spark)

@@ -136,7 +136,7 @@ class SpectralHDPParams(Params):
     refinePasses = _param("refinePasses", "passes of refinement after the spectral start", _whole("refinePasses", 0))
     exploreSweeps = _param(
         "exploreSweeps", "sweeps of sampling over a part of the documents before the passes of refinement; 0 for none, "
-        '"auto" for 50, and up to 300 where documents are few', _whole("exploreSweeps", 0, auto=True),
+        '"auto" for 100, and up to 300 where documents are few', _whole("exploreSweeps", 0, auto=True),
     )
     checkpointDir = _param(
         "checkpointDir", "where finished passes are kept until the fit is done, so that a killed fit resumes"

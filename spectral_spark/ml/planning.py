@@ -167,9 +167,10 @@ def forecast(
     if settings.concentrations == "auto":
         steps.append(one_pass("choose", 12 * costs.refine, 0, 4 * 8 * d * k, sample))
     if settings.explores:
-        words_swept = min(size.tokens, SAMPLE_WORDS) * settings.sweeps(int(size.tokens))
-        fetched = rates.job + entries * min(1.0, SAMPLE_WORDS / max(size.tokens, 1)) * rates.read_entry
-        steps.append(PassForecast("explore", fetched + words_swept * costs.sweep / cores, "sampling"))
+        draws = min(size.tokens, SAMPLE_WORDS) * settings.sweeps(int(size.tokens))
+        fetching = rates.job + entries * min(1.0, SAMPLE_WORDS / max(size.tokens, 1)) * rates.read_entry
+        sweeping = draws * costs.sweep / max(cores // executors, 1)         # by the cores of one machine, the driver's
+        steps.append(PassForecast("explore", fetching + sweeping, "sampling"))
     rounds = RefineSettings.for_corpus(1, n / shard_count(n), explored=settings.explores).rounds
     for number in range(settings.refine_passes):
         for turn in range(rounds):

@@ -62,7 +62,7 @@ class Backend(Protocol):
         """
 
     def count_words(self, words: np.ndarray, topics: np.ndarray, counts: np.ndarray) -> None:
-        """Add one to counts[word, topic] for every word."""
+        """Add one to counts[word, topic], float32, for every word."""
 
 
 def backend_name(choice: str = "auto") -> str:

@@ -223,16 +223,18 @@ def sweep(
         for j in range(k):
             load[j] = (prior[node, j] + np.float32(count[j])) * size
         x = seed + np.uint64(d) * np.uint64(DOCUMENT_STEP)
+        everything, summed = np.int32(0), -1    # the sum of the loads, and the word it stands for
         for t in range(indptr[d], indptr[d + 1]):
             word, old = words[t], topics[t]
-            total = np.int32(0)
-            for j in range(columns):
-                total += np.int32(load[j] * likelihood[word, j])
+            if word != summed:                  # repeated words stand side by side
+                everything, summed = np.int32(0), word
+                for j in range(columns):
+                    everything += np.int32(load[j] * likelihood[word, j])
             own = np.int32(load[old] * likelihood[word, old])
             without = own
             if not cold:                        # the word itself does not count
                 without = np.int32((prior[node, old] + np.float32(count[old] - 1)) * size * likelihood[word, old])
-            total += without - own
+            total = everything + without - own
             x += np.uint64(WORD_STEP)
             y = (x ^ (x >> np.uint64(30))) * np.uint64(MIX_1)
             y = (y ^ (y >> np.uint64(27))) * np.uint64(MIX_2)
@@ -252,7 +254,7 @@ def sweep(
                     load[old] = (prior[node, old] + np.float32(count[old])) * size
                 count[new] += 1
                 load[new] = (prior[node, new] + np.float32(count[new])) * size
-                topics[t] = new
+                topics[t], summed = new, -1
         if len(tables):
             for j in range(k):
                 alpha, draws = np.float64(prior[node, j]), 0.0

@@ -45,7 +45,7 @@ class ExploreSettings:
     averaged : share of the sweeps at the end whose counts are averaged.
     """
 
-    sweeps: int = 50
+    sweeps: int = 100
     blur: float = 0.7
     even: float = 0.25
     even_total: float = 10.0
@@ -116,7 +116,8 @@ class Explorer:
         self._words, self._topics = slot[sample.words], np.zeros(len(sample.words), np.int32)
         own = start.statistics[self._used] / np.maximum(start.statistics.sum(axis=0), 1e-300)
         common = frequency[self._used, None] / max(len(sample.words), 1)
-        self._counts = ((1.0 - settings.blur) * own + settings.blur * common) * (len(sample.words) / start.k)
+        blurred = ((1.0 - settings.blur) * own + settings.blur * common) * (len(sample.words) / start.k)
+        self._counts = blurred.astype(np.float32)                      # whole numbers after the first sweep
         self._likelihood = np.zeros((len(self._used), -(-start.k // _LANES) * _LANES), np.float32)
         nodes = len(start.parent)
         self._hierarchy = Hierarchy(
@@ -131,12 +132,13 @@ class Explorer:
     def sweep(self) -> None:
         """Draw the topic of every word once more."""
         settings = self._settings
-        smooth = self._counts + settings.smoothing
-        smooth /= smooth.sum(axis=0)
-        self._likelihood[:, : self._start.k] = smooth / smooth.max(axis=1, keepdims=True)
+        smooth = self._counts + np.float32(settings.smoothing)
+        smooth *= (1.0 / smooth.sum(axis=0, dtype=np.float64)).astype(np.float32)
+        smooth /= smooth.max(axis=1, keepdims=True)
+        self._likelihood[:, : self._start.k] = smooth
         learning = self._done >= settings.even * settings.sweeps
         tables = self.draw(learning)
-        self._counts = np.zeros(self._counts.shape)
+        self._counts[:] = 0.0
         self._backend.count_words(self._words, self._topics, self._counts)
         if learning:
             self._learn(tables)

@@ -96,7 +96,7 @@ def sweep(
 
 def count_words(words: np.ndarray, topics: np.ndarray, counts: np.ndarray) -> None:
     """See ``backend.Backend.count_words``."""
-    np.add.at(counts, (words, topics), 1.0)
+    np.add.at(counts, (words, topics), np.float32(1.0))
 
 
 def _below(x: np.ndarray, total: np.ndarray) -> np.ndarray:

@@ -39,7 +39,7 @@ FLAGS = (
          positive_numbers_or("auto", "calibrated"), "auto|g1,g2,…"),
     Flag("refine-passes", "passes of refinement after the spectral start (default 2)", whole_number(), "N"),
     Flag("explore-sweeps", "sweeps of sampling over a part of the documents before these passes: 0 for none, more for "
-         "somewhat better topics, auto (default) for 50, and up to 300 where documents are few",
+         "somewhat better topics, auto (default) for 100, and up to 300 where documents are few",
          whole_number_or("auto", 0), "N|auto"),
     Flag("seed", "of everything random (default 0)", whole_number(), "N"),
     Flag("rank-rule", "how k = auto counts topics (default noise-floor)", choices=RANK_RULES),

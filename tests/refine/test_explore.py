@@ -1,0 +1,155 @@
+"""Sampling: what it draws, that nobody can tell who drew it, and that it leaves places where EM stays."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.special import digamma, gammaln
+
+from spectral_spark.errors import SettingsError
+from spectral_spark.refine import DocumentSample, Explorer, ExploreSettings, RefineSettings, RefineState, refine_pass
+from spectral_spark.refine.backend import load_backend
+from spectral_spark.refine.explore import LARGEST_LOAD, LONGEST
+from spectral_spark.refine.random_words import FIXED_POINT
+from tests.refine.corpora import Drawn, LocalRounds, batch_of, draw, error, noisy
+
+BACKENDS = ["numba", "numpy"]
+
+
+def swept(
+    backend: str, sample: DocumentSample, prior: np.ndarray, likelihood: np.ndarray, sweeps: int, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Topics of the words after some sweeps from nothing, and the tables of the last one."""
+    topics, tables = np.zeros(len(sample.words), np.int32), np.zeros(prior.shape, np.int64)
+    scale = np.float32(LARGEST_LOAD) / (np.diff(sample.indptr).astype(np.float32) + prior.sum(axis=1)[sample.nodes])
+    for number in range(sweeps):
+        tables[:] = 0
+        load_backend(backend).sweep(
+            sample.indptr, sample.words, topics, sample.nodes, prior, likelihood, scale, 0, sample.documents,
+            np.uint64((seed * 1000 + number + 1) * 7919), number == 0, tables,
+        )
+    return topics, tables
+
+
+def state_of(drawn: Drawn, topics: np.ndarray) -> RefineState:
+    k = topics.shape[1]
+    tokens = float(drawn.batch.counts.sum())
+    return RefineState.start(
+        topics, np.full(k, 1 / k), drawn.parent, drawn.level, tokens, float(drawn.batch.n_documents)
+    )
+
+
+def explored(start: RefineState, sample: DocumentSample, sweeps: int, *, backend: str = "auto", threads: int = 1,
+             seed: int = 0, learn: bool = True) -> RefineState:
+    options = RefineSettings(backend=backend, learn_concentrations=learn)
+    explorer = Explorer(start, sample, ExploreSettings(sweeps), options, seed=seed, threads=threads)
+    for _ in range(sweeps):
+        explorer.sweep()
+    return explorer.state()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_words_are_drawn_from_their_posterior(backend: str) -> None:
+    n, prior = 20_000, np.array([[0.5, 1.0, 0.2]], np.float32)
+    likelihood = np.zeros((3, 8), np.float32)
+    likelihood[:, :3] = [[1.0, 0.2, 0.1], [0.3, 1.0, 0.6], [0.1, 0.1, 1.0]]
+    words = np.array([0, 1, 2], np.int32)
+    sample = DocumentSample(np.arange(0, 3 * n + 1, 3), np.tile(words, n), np.zeros(n, np.int32))
+    topics, _ = swept(backend, sample, prior, likelihood, 12)
+    seen = np.bincount(np.ravel_multi_index(topics.reshape(n, 3).T, (3, 3, 3)), minlength=27) / n
+    exact = np.array([
+        np.log(likelihood[words, list(z)]).sum() + gammaln(prior[0] + np.bincount(z, minlength=3)).sum()
+        for z in product(range(3), repeat=3)
+    ])
+    exact = np.exp(exact - exact.max())
+    exact /= exact.sum()
+    assert np.abs(seen - exact).sum() < 5 * np.sqrt(exact * (1 - exact) / n).sum() / 2
+    assert exact.max() < 0.5                                        # there was something to draw
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_tables_are_the_expected_draws_from_the_node(backend: str) -> None:
+    drawn = draw(300, seed=3)
+    sample = DocumentSample.from_batches([drawn.batch], 10**6)
+    rng = np.random.default_rng(0)
+    prior = rng.gamma(0.5, size=(5, 8)).astype(np.float32) + np.float32(0.01)
+    likelihood = (drawn.topics / drawn.topics.max(axis=1, keepdims=True)).astype(np.float32)
+    topics, tables = swept(backend, sample, prior, likelihood, 2)
+    owner = np.repeat(np.arange(sample.documents), np.diff(sample.indptr))
+    counts = np.zeros((sample.documents, 8))
+    np.add.at(counts, (owner, topics), 1)
+    alpha = prior[sample.nodes].astype(float)
+    draws = alpha * (digamma(alpha + counts) - digamma(alpha))
+    expected = np.stack([draws[sample.nodes == node].sum(axis=0) for node in range(5)])
+    np.testing.assert_allclose(tables / FIXED_POINT, expected, rtol=1e-9, atol=1e-6)
+
+
+def test_compiled_or_not_and_any_number_of_threads_give_the_same_bits() -> None:
+    drawn = draw(400, k=6, seed=1)
+    sample, start = DocumentSample.from_batches([drawn.batch], 10**6), state_of(drawn, noisy(drawn.topics))
+    one = explored(start, sample, 8, backend="numba")
+    for other in (explored(start, sample, 8, backend="numpy"), explored(start, sample, 8, threads=3)):
+        np.testing.assert_array_equal(one.statistics, other.statistics)
+        np.testing.assert_array_equal(one.hierarchy.proportions, other.hierarchy.proportions)
+        np.testing.assert_array_equal(one.hierarchy.concentrations, other.hierarchy.concentrations)
+    assert (explored(start, sample, 8, seed=1).statistics != one.statistics).any()
+
+
+def test_a_topic_held_twice_finds_the_one_that_is_missing() -> None:
+    drawn = draw(3000, k=5, groups=2, group_concentration=10.0, seed=2)
+    true = drawn.topics
+    poor = np.column_stack([true[:, 0], true[:, 0], true[:, 1], true[:, 2], (true[:, 3] + true[:, 4]) / 2])
+    start, rounds = state_of(drawn, 0.9 * poor + 0.1 / len(poor)), LocalRounds(drawn.batch, 4)
+    sample = DocumentSample.from_batches([drawn.batch], 10**6)
+
+    def worst(state: RefineState) -> float:
+        """How far the nearest topic is from the true one that is missed most."""
+        for _ in range(2):
+            state = refine_pass(state, rounds, RefineSettings(passes=2, rounds=4, first_rate=0.2))
+        found = state.topics(0.05)
+        return max(min(np.abs(found[:, j] - true[:, i]).sum() / 2 for j in range(5)) for i in range(5))
+
+    assert worst(start) > 0.3
+    assert worst(explored(start, sample, 60)) < 0.1
+
+
+def test_what_the_sample_has_not_is_kept() -> None:
+    drawn = draw(600, seed=4)
+    words = np.array([0, 1, 2])
+    few = batch_of([np.repeat(words, 3) for _ in range(20)], np.ones(20, int), drawn.batch.vocab_size)
+    start = state_of(drawn, noisy(drawn.topics))
+    after = explored(start, DocumentSample.from_batches([few], 10**6), 4)
+    np.testing.assert_array_equal(after.statistics[3:], start.statistics[3:])
+    assert (after.statistics[:3] != start.statistics[:3]).any()
+    assert after.statistics.sum() == pytest.approx(start.statistics.sum())
+    assert after.document_concentration == start.document_concentration
+
+
+def test_given_concentrations_stay() -> None:
+    drawn = draw(300, seed=5)
+    start = state_of(drawn, noisy(drawn.topics))
+    after = explored(start, DocumentSample.from_batches([drawn.batch], 10**6), 4, learn=False)
+    np.testing.assert_array_equal(after.hierarchy.concentrations, start.hierarchy.concentrations)
+    assert error(after.topics(0.05), drawn.topics) < 1
+
+
+def test_a_sample_has_whole_documents_and_no_more_words_than_asked() -> None:
+    documents = [np.zeros(4, int), np.zeros(0, int), np.zeros(LONGEST + 1, int), np.array([1, 1, 2]), np.arange(5)]
+    batch = batch_of(documents, np.arange(5), 5)
+    everything = DocumentSample.from_batches([batch, batch], 10**9)
+    assert everything.nodes.tolist() == [0, 3, 4, 0, 3, 4]
+    assert everything.words[everything.indptr[1] : everything.indptr[2]].tolist() == [1, 1, 2]
+    some = DocumentSample.from_batches([batch, batch], 9)
+    assert some.nodes.tolist() == [0, 3]
+    assert some.indptr.tolist() == [0, 4, 7]
+    for nothing in (DocumentSample.from_batches([], 9), DocumentSample.from_batches([batch], 0)):
+        drawn = draw(50)
+        start = state_of(drawn, drawn.topics)
+        assert nothing.documents == 0
+        np.testing.assert_array_equal(explored(start, nothing, 2).statistics, start.statistics)
+
+
+@pytest.mark.parametrize("wrong", [{"sweeps": 0}, {"blur": 1.0}, {"even": -0.1}, {"smoothing": 0.0}, {"averaged": 0.0}])
+def test_wrong_settings_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(SettingsError, match=next(iter(wrong))):
+        ExploreSettings(**wrong)                                                      # type: ignore[arg-type]
