@@ -58,7 +58,7 @@ class Backend(Protocol):
         seed : of this sweep.
         cold : nothing was drawn before.
         tables : int64 array of shape (nodes, k), gains every document's expected number of draws from its node in
-            units of 1 / FIXED_POINT; or one without rows.
+            units of 1 / FIXED_POINT.
         """
 
     def count_words(self, words: np.ndarray, topics: np.ndarray, counts: np.ndarray) -> None:

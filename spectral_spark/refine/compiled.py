@@ -255,12 +255,11 @@ def sweep(
                 count[new] += 1
                 load[new] = (prior[node, new] + np.float32(count[new])) * size
                 topics[t], summed = new, -1
-        if len(tables):
-            for j in range(k):
-                alpha, draws = np.float64(prior[node, j]), 0.0
-                for i in range(count[j]):
-                    draws += alpha / (alpha + i)
-                tables[node, j] += np.int64(draws * FIXED_POINT)
+        for j in range(k):
+            alpha, draws = np.float64(prior[node, j]), 0.0
+            for i in range(count[j]):
+                draws += alpha / (alpha + i)
+            tables[node, j] += np.int64(draws * FIXED_POINT)
 
 
 @njit(nogil=True)

@@ -39,26 +39,24 @@ class ExploreSettings:
     sweeps : over the sample.
     blur : share of the corpus' own word frequencies that is mixed into the topics of the start: sharp topics would hold
         on to the words they have.
-    even, even_total : in this share of the sweeps, the first ones, all topics are equally likely beforehand, with this
-        total prior; then the tree's proportions are learnt.
+    first_total : total prior of a document in the first sweep, the same for all topics; from then on the tree's
+        proportions and concentrations are learnt.
     smoothing : added to the topic-word counts of the sample.
     averaged : share of the sweeps at the end whose counts are averaged.
     """
 
     sweeps: int = 100
     blur: float = 0.7
-    even: float = 0.25
-    even_total: float = 10.0
+    first_total: float = 10.0
     smoothing: float = 0.05
     averaged: float = 0.2
 
     def __post_init__(self) -> None:
         if self.sweeps < 1:
             raise SettingsError(f"exploration: sweeps is {self.sweeps}; it must be at least 1")
-        for name in ("blur", "even"):
-            if not 0 <= getattr(self, name) < 1:
-                raise SettingsError(f"exploration: {name} is {getattr(self, name)}; it must be at least 0 and below 1")
-        for name in ("even_total", "smoothing", "averaged"):
+        if not 0 <= self.blur < 1:
+            raise SettingsError(f"exploration: blur is {self.blur}; it must be at least 0 and below 1")
+        for name in ("first_total", "smoothing", "averaged"):
             if not getattr(self, name) > 0:
                 raise SettingsError(f"exploration: {name} is {getattr(self, name)}; it must be positive")
 
@@ -122,7 +120,7 @@ class Explorer:
         nodes = len(start.parent)
         self._hierarchy = Hierarchy(
             np.full((nodes, start.k), 1.0 / start.k),
-            np.append(start.hierarchy.concentrations[:-1], settings.even_total),
+            np.append(start.hierarchy.concentrations[:-1], settings.first_total),
         )
         self._lengths = np.diff(sample.indptr)
         self._threads = max(1, min(threads, _TABLES_BYTES // (8 * nodes * start.k)))
@@ -131,38 +129,36 @@ class Explorer:
 
     def sweep(self) -> None:
         """Draw the topic of every word once more."""
+        if not len(self._words):
+            return
         settings = self._settings
         smooth = self._counts + np.float32(settings.smoothing)
         smooth *= (1.0 / smooth.sum(axis=0, dtype=np.float64)).astype(np.float32)
         smooth /= smooth.max(axis=1, keepdims=True)
         self._likelihood[:, : self._start.k] = smooth
-        learning = self._done >= settings.even * settings.sweeps
-        tables = self.draw(learning)
+        tables = self.draw()
         self._counts[:] = 0.0
         self._backend.count_words(self._words, self._topics, self._counts)
-        if learning:
-            self._learn(tables)
+        self._learn(tables)
         self._done += 1
         if self._done > (1.0 - settings.averaged) * settings.sweeps:
             self._average += self._counts
 
-    def draw(self, learning: bool = False) -> np.ndarray:
+    def draw(self) -> np.ndarray:
         """Draw topics from those of the sweep before, in as many parts as there are threads.
 
         Returns
         -------
-        int64 array of shape (nodes, k), the expected tables of every node in units of 1 / FIXED_POINT; without rows
-        where nothing is to be learnt.
+        int64 array of shape (nodes, k), the expected tables of every node in units of 1 / FIXED_POINT.
         """
         sample, hierarchy = self._sample, self._hierarchy
         prior = (hierarchy.concentrations[-1] * hierarchy.proportions).astype(np.float32)
         scale = np.float32(LARGEST_LOAD) / (self._lengths.astype(np.float32) + prior.sum(axis=1)[sample.nodes])
         seed = (self._seed + (self._done + 1) * WORD_STEP) % 2**64
         borders = np.searchsorted(sample.indptr, np.linspace(0, len(self._words), self._threads + 1))
-        shape = prior.shape if learning else (0, 0)
 
         def part(number: int) -> np.ndarray:
-            tables = np.zeros(shape, np.int64)
+            tables = np.zeros(prior.shape, np.int64)
             self._backend.sweep(
                 sample.indptr, self._words, self._topics, sample.nodes, prior, self._likelihood, scale,
                 int(borders[number]), int(borders[number + 1]), np.uint64(seed), self._done == 0, tables,
@@ -188,7 +184,7 @@ class Explorer:
     def state(self) -> RefineState:
         """Where the sweeps led; words that the sample has not keep what they had."""
         start = self._start
-        if not self._done or not len(self._words):
+        if not self._done:
             return start
         found = self._average if self._average.any() else self._counts
         statistics = start.statistics.copy()

@@ -90,8 +90,7 @@ def sweep(
             new = np.where((left < 0) | (new == load.shape[1]), old, new)
             topics[at] = new
             put(rows, new, 1)
-        if len(tables):
-            np.add.at(tables, node, (_draws(alpha.astype(np.float64), counts) * FIXED_POINT).astype(np.int64))
+        np.add.at(tables, node, (_draws(alpha.astype(np.float64), counts) * FIXED_POINT).astype(np.int64))
 
 
 def count_words(words: np.ndarray, topics: np.ndarray, counts: np.ndarray) -> None:

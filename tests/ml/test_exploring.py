@@ -13,7 +13,6 @@ from spectral_spark.evaluate.recovery import recovery
 from spectral_spark.ml import exploring
 from spectral_spark.ml.collecting import Run
 from spectral_spark.ml.exploring import take_sample
-from spectral_spark.ml.polishing import Topics, refine_topics
 from spectral_spark.ml.settings import FEWEST_SWEEPS, MOST_SWEEPS, SAMPLE_WORDS, FitSettings
 
 ARRAYS = {"termsCol": "terms", "countsCol": "counts", "idCol": "doc_id", "vocabSize": 300}
@@ -71,20 +70,6 @@ def test_a_part_is_enough_for_topics_to_be_found(
     assert (whole.topicsMatrix() != part.topicsMatrix()).any()
     for model in (whole, part):
         assert recovery(model.topicsMatrix(), simulated.topics).error < 0.06
-
-
-def test_a_topic_held_twice_finds_the_one_that_is_missing(corpus: CensusResult, simulated: SimulatedCorpus) -> None:
-    true = simulated.topics
-    poor = np.column_stack([true[:, 0], true[:, 0], true[:, 1], true[:, 2], (true[:, 3] + true[:, 4]) / 2])
-    mixed = 0.9 * poor + 0.1 * poor.mean(axis=1, keepdims=True)
-    start = Topics(mixed, np.full(5, 0.2), np.full((len(corpus.census.tree), 5), 0.2), (), 1.0)
-    stuck, moved = (
-        refine_topics(start, corpus, FitSettings(k=5, refine_passes=2, explore_sweeps=sweeps), Run())
-        for sweeps in (0, 60)
-    )
-    assert recovery(stuck.topics, true).error > 0.15
-    assert recovery(moved.topics, true).error < 0.06
-    assert (stuck.report["sweeps"], moved.report["sweeps"]) == (0, 60)
 
 
 def test_the_report_and_the_log_say_how_much_was_sampled(documents: DataFrame) -> None:

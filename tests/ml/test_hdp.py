@@ -310,7 +310,9 @@ def test_checkpoints_resume_to_the_same_bits(
     assert kept == ["choose", "moments", "range-1", "range-2"]
     resumed = estimator.fit(documents)
     assert resumed.topicsMatrix().tobytes() == refined.topicsMatrix().tobytes()
-    assert [p["name"] for p in resumed.summary.passes] == ["census", "refine 1", "settle 1", "sample check"]
+    assert [p["name"] for p in resumed.summary.passes] == [
+        "census", "explore", "refine 1", "settle 1", "sample check"
+    ]
     assert not any((tmp_path / "steps").iterdir())
 
 

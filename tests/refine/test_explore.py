@@ -96,9 +96,9 @@ def test_compiled_or_not_and_any_number_of_threads_give_the_same_bits() -> None:
 
 
 def test_a_topic_held_twice_finds_the_one_that_is_missing() -> None:
-    drawn = draw(3000, k=5, groups=2, group_concentration=10.0, seed=2)
+    drawn = draw(4000, k=8, groups=2, group_concentration=50.0, seed=2)
     true = drawn.topics
-    poor = np.column_stack([true[:, 0], true[:, 0], true[:, 1], true[:, 2], (true[:, 3] + true[:, 4]) / 2])
+    poor = np.column_stack([true[:, [0, 0, 1, 2, 3, 4, 5]], (true[:, 6] + true[:, 7]) / 2])
     start, rounds = state_of(drawn, 0.9 * poor + 0.1 / len(poor)), LocalRounds(drawn.batch, 4)
     sample = DocumentSample.from_batches([drawn.batch], 10**6)
 
@@ -107,7 +107,7 @@ def test_a_topic_held_twice_finds_the_one_that_is_missing() -> None:
         for _ in range(2):
             state = refine_pass(state, rounds, RefineSettings(passes=2, rounds=4, first_rate=0.2))
         found = state.topics(0.05)
-        return max(min(np.abs(found[:, j] - true[:, i]).sum() / 2 for j in range(5)) for i in range(5))
+        return max(min(np.abs(found[:, j] - true[:, i]).sum() / 2 for j in range(8)) for i in range(8))
 
     assert worst(start) > 0.3
     assert worst(explored(start, sample, 60)) < 0.1
@@ -149,7 +149,9 @@ def test_a_sample_has_whole_documents_and_no_more_words_than_asked() -> None:
         np.testing.assert_array_equal(explored(start, nothing, 2).statistics, start.statistics)
 
 
-@pytest.mark.parametrize("wrong", [{"sweeps": 0}, {"blur": 1.0}, {"even": -0.1}, {"smoothing": 0.0}, {"averaged": 0.0}])
+@pytest.mark.parametrize(
+    "wrong", [{"sweeps": 0}, {"blur": 1.0}, {"first_total": -0.1}, {"smoothing": 0.0}, {"averaged": 0.0}]
+)
 def test_wrong_settings_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(SettingsError, match=next(iter(wrong))):
         ExploreSettings(**wrong)                                                      # type: ignore[arg-type]
