@@ -109,7 +109,7 @@ def shard_rows(
 VARIANTS: dict[str, tuple[dict[str, float], ...]] = {
     "sweeps": ({"sweeps": 0}, {"sweeps": 10}, {"sweeps": 30}, {}, {"sweeps": 100}, {"sweeps": 200}, {"sweeps": 400}),
     "start": ({"blur": 0.0}, {"blur": 0.4}, {"blur": 0.9}),
-    "prior": ({"first_total": 2.0}, {"first_total": 50.0}),
+    "prior": ({"first_total": 2.0}, {"first_total": 5.0}, {"first_total": 50.0}),
     "smoothing": ({"smoothing": 0.01}, {"smoothing": 0.1}, {"smoothing": 0.3}),
 }
 

@@ -75,10 +75,10 @@ def refine_topics(
     for number in range(options.settling):
         state = drop_dead(passed(settle_pass, f"settle {number + 1}", state), options)
     sweeps = settings.sweeps(corpus.tokens) if settings.explores else 0
-    return refined_topics(state, options, start.topics.shape[1], sweeps)
+    return _refined(state, options, start.topics.shape[1], sweeps)
 
 
-def refined_topics(state: RefineState, options: RefineSettings, k_before: int, sweeps: int = 0) -> Topics:
+def _refined(state: RefineState, options: RefineSettings, k_before: int, sweeps: int) -> Topics:
     """What a refinement found, after so many sweeps of sampling."""
     kept = {int(topic) for topic in state.topic_ids}
     dropped = [topic for topic in range(k_before) if topic not in kept]

@@ -39,15 +39,19 @@ class ExploreSettings:
     sweeps : over the sample.
     blur : share of the corpus' own word frequencies that is mixed into the topics of the start: sharp topics would hold
         on to the words they have.
-    first_total : total prior of a document in the first sweep, the same for all topics; from then on the tree's
-        proportions and concentrations are learnt.
+    first_total, last_total, cooling : the total prior of a document falls from the first to the last over this share of
+        the sweeps: documents that may have many topics at first let go of wrong ones more easily. It is learnt
+        afterwards; the proportions of the tree are learnt from the first sweep on, in which all topics are equally
+        likely.
     smoothing : added to the topic-word counts of the sample.
     averaged : share of the sweeps at the end whose counts are averaged.
     """
 
     sweeps: int = 100
     blur: float = 0.7
-    first_total: float = 10.0
+    first_total: float = 20.0
+    last_total: float = 2.0
+    cooling: float = 0.5
     smoothing: float = 0.05
     averaged: float = 0.2
 
@@ -56,7 +60,11 @@ class ExploreSettings:
             raise SettingsError(f"exploration: sweeps is {self.sweeps}; it must be at least 1")
         if not 0 <= self.blur < 1:
             raise SettingsError(f"exploration: blur is {self.blur}; it must be at least 0 and below 1")
-        for name in ("first_total", "smoothing", "averaged"):
+        if not 0 < self.last_total <= self.first_total:
+            raise SettingsError(
+                f"exploration: total priors {self.first_total} to {self.last_total}; they must be positive and fall"
+            )
+        for name in ("cooling", "smoothing", "averaged"):
             if not getattr(self, name) > 0:
                 raise SettingsError(f"exploration: {name} is {getattr(self, name)}; it must be positive")
 
@@ -176,10 +184,18 @@ class Explorer:
         spread = np.bincount(
             self._sample.nodes, digamma(self._lengths + own) - digamma(own), len(self._hierarchy.proportions)
         )
-        self._hierarchy = update_hierarchy(
+        learnt = update_hierarchy(
             self._hierarchy, self._start.parent, self._start.level, tables / FIXED_POINT, spread,
             learn=self._options.learn_concentrations, bounds=self._options.concentration_bounds,
         )
+        concentrations, settings = learnt.concentrations.copy(), self._settings
+        if not self._options.learn_concentrations:
+            concentrations[-1] = self._start.document_concentration
+        share = (self._done + 1) / (settings.cooling * settings.sweeps)
+        if share < 1.0:
+            cooled = settings.first_total * (settings.last_total / settings.first_total) ** share
+            concentrations[-1] = max(concentrations[-1], cooled)
+        self._hierarchy = Hierarchy(learnt.proportions, concentrations)
 
     def state(self) -> RefineState:
         """Where the sweeps led; words that the sample has not keep what they had."""

@@ -149,9 +149,9 @@ def test_a_sample_has_whole_documents_and_no_more_words_than_asked() -> None:
         np.testing.assert_array_equal(explored(start, nothing, 2).statistics, start.statistics)
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"sweeps": 0}, {"blur": 1.0}, {"first_total": -0.1}, {"smoothing": 0.0}, {"averaged": 0.0}]
-)
+@pytest.mark.parametrize("wrong", [
+    {"sweeps": 0}, {"blur": 1.0}, {"last_total": 30.0}, {"smoothing": 0.0}, {"averaged": 0.0}, {"cooling": 0.0}
+])
 def test_wrong_settings_are_refused(wrong: dict[str, float]) -> None:
-    with pytest.raises(SettingsError, match=next(iter(wrong))):
+    with pytest.raises(SettingsError, match="total priors" if "last_total" in wrong else next(iter(wrong))):
         ExploreSettings(**wrong)                                                      # type: ignore[arg-type]
