@@ -20,7 +20,7 @@ from spectral_spark.errors import SettingsError
 from spectral_spark.moments.batch import CountBatch
 from spectral_spark.refine.backend import load_backend
 from spectral_spark.refine.hierarchy import Hierarchy, update_hierarchy
-from spectral_spark.refine.random_words import FIXED_POINT, WORD_STEP
+from spectral_spark.refine.random_words import FIXED_POINT
 from spectral_spark.refine.settings import RefineSettings
 from spectral_spark.refine.state import RefineState
 
@@ -133,7 +133,7 @@ class Explorer:
         self._lengths = np.diff(sample.indptr)
         self._threads = max(1, min(threads, _TABLES_BYTES // (8 * nodes * start.k)))
         self._average, self._done = np.zeros(self._counts.shape), 0
-        self._seed = (int(np.random.SeedSequence([seed, start.k]).generate_state(1, np.uint64)[0]))
+        self._seed = (seed, start.k)
 
     def sweep(self) -> None:
         """Draw the topic of every word once more."""
@@ -162,14 +162,14 @@ class Explorer:
         sample, hierarchy = self._sample, self._hierarchy
         prior = (hierarchy.concentrations[-1] * hierarchy.proportions).astype(np.float32)
         scale = np.float32(LARGEST_LOAD) / (self._lengths.astype(np.float32) + prior.sum(axis=1)[sample.nodes])
-        seed = (self._seed + (self._done + 1) * WORD_STEP) % 2**64
+        seed = np.random.SeedSequence([*self._seed, self._done]).generate_state(1, np.uint64)[0]
         borders = np.searchsorted(sample.indptr, np.linspace(0, len(self._words), self._threads + 1))
 
         def part(number: int) -> np.ndarray:
             tables = np.zeros(prior.shape, np.int64)
             self._backend.sweep(
                 sample.indptr, self._words, self._topics, sample.nodes, prior, self._likelihood, scale,
-                int(borders[number]), int(borders[number + 1]), np.uint64(seed), self._done == 0, tables,
+                int(borders[number]), int(borders[number + 1]), seed, self._done == 0, tables,
             )
             return tables
 
