@@ -107,9 +107,9 @@ def test_no_sweep_repeats_the_random_numbers_of_another(monkeypatch: pytest.Monk
 
 
 def test_a_topic_held_twice_finds_the_one_that_is_missing() -> None:
-    drawn = draw(4000, k=8, groups=2, group_concentration=50.0, seed=2)
+    drawn = draw(3000, k=6, groups=2, group_concentration=50.0, seed=3)
     true = drawn.topics
-    poor = np.column_stack([true[:, [0, 0, 1, 2, 3, 4, 5]], (true[:, 6] + true[:, 7]) / 2])
+    poor = np.column_stack([true[:, [0, 0, 1, 2, 3]], (true[:, 4] + true[:, 5]) / 2])
     start, rounds = state_of(drawn, 0.9 * poor + 0.1 / len(poor)), LocalRounds(drawn.batch, 4)
     sample = DocumentSample.from_batches([drawn.batch], 10**6)
 
@@ -118,10 +118,10 @@ def test_a_topic_held_twice_finds_the_one_that_is_missing() -> None:
         for _ in range(2):
             state = refine_pass(state, rounds, RefineSettings(passes=2, rounds=4, first_rate=0.2))
         found = state.topics(0.05)
-        return max(min(np.abs(found[:, j] - true[:, i]).sum() / 2 for j in range(8)) for i in range(8))
+        return max(min(np.abs(found[:, j] - true[:, i]).sum() / 2 for j in range(6)) for i in range(6))
 
     assert worst(start) > 0.3
-    assert sum(worst(explored(start, sample, 60, seed=seed)) < 0.1 for seed in range(4)) >= 2       # not always
+    assert sum(worst(explored(start, sample, 100, seed=seed)) < 0.1 for seed in range(4)) >= 2       # not always
 
 
 def test_what_the_sample_has_not_is_kept() -> None:
