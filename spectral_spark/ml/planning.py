@@ -124,7 +124,7 @@ def measure_kernels(size: CorpusSize, settings: FitSettings) -> KernelCosts:
             _seconds_per_document(
                 RefineKernel(refine.batch_size, refine.inner_iterations),
                 {"statistics": topics * tokens / k, "node_prior": np.full((1, k), 1.0 / k),
-                 "concentration": np.ones(1), "rate": np.array([0.1]),
+                 "concentration": np.ones(1), "node_weight": np.ones(1), "rate": np.array([0.1]),
                  "documents": np.array([float(batch.n_documents)])}, batch,
             ),
             _seconds_per_word(topics, batch),

@@ -13,9 +13,9 @@ from spectral_spark.refine.backend import load_backend
 class AbsorbKernel:
     """One E-step over documents, topics unchanged: a plain sum, so documents can be added and taken out again.
 
-    ``shared`` holds ``topics`` (d, k), ``node_prior`` (nodes, k) and ``concentration`` (nodes,). The arrays are
-    ``statistics`` (d, k), expected topic-word counts; ``node_counts`` (nodes, k), sums of the documents' proportions;
-    ``documents`` and ``tokens`` (1,).
+    ``shared`` holds ``topics`` (d, k), ``node_prior`` (nodes, k), ``concentration`` and ``node_weight`` (nodes,). The
+    arrays are ``statistics`` (d, k), expected topic-word counts, a document's times the weight of its node;
+    ``node_counts`` (nodes, k), sums of the documents' proportions; ``documents`` and ``tokens`` (1,).
     """
 
     inner_iterations: int = 20
@@ -31,6 +31,7 @@ class AbsorbAccumulator:
         self._topics = np.ascontiguousarray(shared["topics"], dtype=float)
         self._prior = np.ascontiguousarray(shared["node_prior"], dtype=float)
         self._concentration = np.ascontiguousarray(shared["concentration"], dtype=float)
+        self._weight = np.ascontiguousarray(shared["node_weight"], dtype=float)
         self._statistics = np.zeros(self._topics.shape)
         self._node_counts, self._node_tables = np.zeros(self._prior.shape), np.zeros(self._prior.shape)
         self._documents, self._tokens = np.zeros(1), np.zeros(1)
@@ -43,7 +44,7 @@ class AbsorbAccumulator:
         nodes = batch.nodes.astype(np.int64)
         self._backend.e_step(
             batch.indptr.astype(np.int64), slots, np.array(batch.counts, float), nodes, self._topics[terms],
-            self._prior[nodes], self._concentration[nodes], self._iterations,
+            self._prior[nodes], self._concentration[nodes], self._weight[nodes], self._iterations,
             gained, self._node_counts, self._node_tables,
         )
         self._statistics[terms] += gained

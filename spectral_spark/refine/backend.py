@@ -17,7 +17,7 @@ class Backend(Protocol):
 
     def e_step(
         self, indptr: np.ndarray, slots: np.ndarray, counts: np.ndarray, nodes: np.ndarray, rows: np.ndarray,
-        means: np.ndarray, concentration: np.ndarray, iterations: int,
+        means: np.ndarray, concentration: np.ndarray, weights: np.ndarray, iterations: int,
         statistics: np.ndarray, node_counts: np.ndarray, node_tables: np.ndarray,
     ) -> None:
         """Variational E-step: θ ← exp(ψ(γ)), γ = prior + expected counts, starting from the prior's mean.
@@ -28,6 +28,7 @@ class Backend(Protocol):
         rows : array of shape (words, k), positive: the topics' probabilities of the words in use.
         means : array of shape (n, k), rows sum to one; concentration : array of shape (n,). The prior of document d
             is concentration[d] · means[d].
+        weights : array of shape (n,), how often a document counts in ``statistics``; the others take it as it is.
         iterations : inner iterations.
         statistics : array of shape (words, k); gains the expected topic-word counts.
         node_counts : array of shape (nodes, k); gains every document's topic proportions.
@@ -61,8 +62,10 @@ class Backend(Protocol):
             units of 1 / FIXED_POINT.
         """
 
-    def count_words(self, words: np.ndarray, topics: np.ndarray, counts: np.ndarray) -> None:
-        """Add one to counts[word, topic], float32, for every word."""
+    def count_words(
+        self, indptr: np.ndarray, words: np.ndarray, topics: np.ndarray, weights: np.ndarray, counts: np.ndarray
+    ) -> None:
+        """Add the weight of its document, float64 of shape (n,), to counts[word, topic], float64, for every word."""
 
 
 def backend_name(choice: str = "auto") -> str:

@@ -15,7 +15,7 @@ from spectral_spark.refine.random_words import DOCUMENT_STEP, FIXED_POINT, MIX_1
 NEGLIGIBLE = 1e-9            # words: a topic below this in a document does not come back and moves no result visibly
 _LOG2E, _LN2_HIGH, _LN2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _ROUND = 6755399441055744.0  # 1.5 · 2^52: adding it leaves the nearest whole number in the low bits
-_exact = njit(fastmath={"contract"}, error_model="numpy")
+_exact = njit(fastmath={"contract"}, error_model="numpy", nogil=True)
 _sums = njit(fastmath={"contract", "reassoc", "nsz"}, error_model="numpy")      # order fixed by the code
 
 
@@ -95,14 +95,14 @@ def _digamma_gain(prior: float, count: float) -> float:
 
 def e_step(
     indptr: np.ndarray, slots: np.ndarray, counts: np.ndarray, nodes: np.ndarray, rows: np.ndarray,
-    means: np.ndarray, concentration: np.ndarray, iterations: int,
+    means: np.ndarray, concentration: np.ndarray, weights: np.ndarray, iterations: int,
     statistics: np.ndarray, node_counts: np.ndarray, node_tables: np.ndarray,
 ) -> None:
-    """See ``e_step.EStep``."""
+    """See ``backend.Backend.e_step``."""
     longest, k = int(np.diff(indptr).max(initial=0)), rows.shape[1]
     vectors = np.empty((7, k))
     _e_step(
-        indptr, slots, counts, nodes, rows, means, concentration, iterations, statistics, node_counts,
+        indptr, slots, counts, nodes, rows, means, concentration, weights, iterations, statistics, node_counts,
         node_tables, np.empty((longest, k)), np.empty(longest), vectors, vectors.view(np.int64),
     )
 
@@ -122,7 +122,7 @@ def infer(
 @_exact
 def _e_step(
     indptr: np.ndarray, slots: np.ndarray, counts: np.ndarray, nodes: np.ndarray, rows: np.ndarray,
-    means: np.ndarray, concentration: np.ndarray, iterations: int,
+    means: np.ndarray, concentration: np.ndarray, weights: np.ndarray, iterations: int,
     statistics: np.ndarray, node_counts: np.ndarray, node_tables: np.ndarray,
     words: np.ndarray, ratio: np.ndarray, vectors: np.ndarray, integers: np.ndarray,
 ) -> None:
@@ -170,9 +170,9 @@ def _e_step(
             node_counts[node, index[j]] += expected[j] / total
             node_tables[node, index[j]] += prior[j] * _digamma_gain(prior[j], expected[j])
         for i in range(length):
-            slot = slots[start + i]
+            slot, weighted = slots[start + i], weights[d] * ratio[i]
             for j in range(size):
-                statistics[slot, index[j]] += ratio[i] * words[i, j] * theta[j]
+                statistics[slot, index[j]] += weighted * words[i, j] * theta[j]
 
 
 @_exact
@@ -263,7 +263,10 @@ def sweep(
 
 
 @njit(nogil=True)
-def count_words(words: np.ndarray, topics: np.ndarray, counts: np.ndarray) -> None:
+def count_words(
+    indptr: np.ndarray, words: np.ndarray, topics: np.ndarray, weights: np.ndarray, counts: np.ndarray
+) -> None:
     """See ``backend.Backend.count_words``."""
-    for t in range(len(words)):
-        counts[words[t], topics[t]] += 1.0
+    for d in range(len(weights)):
+        for t in range(indptr[d], indptr[d + 1]):
+            counts[words[t], topics[t]] += weights[d]

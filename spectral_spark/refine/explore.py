@@ -5,8 +5,9 @@ documents holds one topic, drawn again in every sweep given the others of its do
 before (Gibbs sampling). Drawn topics change places where expected counts would stay, and the words remember them from
 sweep to sweep.
 
-Topics stand still during a sweep, so documents do not depend on each other; and what a sweep counts are whole numbers.
-The result is the same bit for bit with any number of threads, and compiled or not.
+Topics stand still during a sweep, so documents do not depend on each other; and what a sweep counts are whole numbers,
+of words or, where documents have weights, of 64ths of a word. The result is the same bit for bit with any number of
+threads, and compiled or not.
 """
 
 from collections.abc import Iterable
@@ -123,7 +124,8 @@ class Explorer:
         own = start.statistics[self._used] / np.maximum(start.statistics.sum(axis=0), 1e-300)
         common = frequency[self._used, None] / max(len(sample.words), 1)
         blurred = ((1.0 - settings.blur) * own + settings.blur * common) * (len(sample.words) / start.k)
-        self._counts = blurred.astype(np.float32)                      # whole numbers after the first sweep
+        self._counts = blurred.astype(np.float32).astype(np.float64)   # multiples of 1/64 after the first sweep
+        self._weights = start.node_weight[sample.nodes]
         self._likelihood = np.zeros((len(self._used), -(-start.k // _LANES) * _LANES), np.float32)
         nodes = len(start.parent)
         self._hierarchy = Hierarchy(
@@ -140,13 +142,14 @@ class Explorer:
         if not len(self._words):
             return
         settings = self._settings
-        smooth = self._counts + np.float32(settings.smoothing)
+        smooth = self._counts.astype(np.float32)
+        smooth += np.float32(settings.smoothing)
         smooth *= (1.0 / smooth.sum(axis=0, dtype=np.float64)).astype(np.float32)
         smooth /= smooth.max(axis=1, keepdims=True)
         self._likelihood[:, : self._start.k] = smooth
         tables = self.draw()
         self._counts[:] = 0.0
-        self._backend.count_words(self._words, self._topics, self._counts)
+        self._backend.count_words(self._sample.indptr, self._words, self._topics, self._weights, self._counts)
         self._learn(tables)
         self._done += 1
         if self._done > (1.0 - settings.averaged) * settings.sweeps:

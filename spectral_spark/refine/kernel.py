@@ -17,12 +17,13 @@ class RefineKernel:
     """Mini-batches of E-steps, each followed by a step of the topic-word statistics (stepwise EM).
 
     ``shared`` holds ``statistics`` (d, k), ``node_prior`` (nodes, k), ``concentration`` (nodes,) of the documents at
-    each node, ``rate`` (1,) by which a mini-batch moves the statistics, and ``documents`` (1,) of the corpus, to whose
-    size a mini-batch is blown up: by documents and not by words, or those that share a batch with a long one would
-    count for less. The arrays that come back add up over shards: ``statistics`` (d, k) is to be divided by ``shards``;
-    ``node_counts`` and ``node_tables`` (nodes, k) and ``node_spread`` (nodes,) are plain sums over documents.
+    each node, ``node_weight`` (nodes,), how often such a document counts in the statistics, ``rate`` (1,) by which a
+    mini-batch moves them, and ``documents`` (1,) of the corpus, to whose size a mini-batch is blown up: by documents
+    and not by words, or those that share a batch with a long one would count for less. The arrays that come back add up
+    over shards: ``statistics`` (d, k) is to be divided by ``shards``; ``node_counts`` and ``node_tables`` (nodes, k)
+    and ``node_spread`` (nodes,) are plain sums over documents, without weights.
 
-    With ``frozen`` topics no step is taken: ``statistics`` are the documents' own, a plain sum as well.
+    With ``frozen`` topics no step is taken: ``statistics`` are the documents' own, a sum as well.
     """
 
     batch_size: int = 64
@@ -45,7 +46,7 @@ class RefineAccumulator:
         self._scale = 1.0
         self._totals = self._raw.sum(axis=0)
         self._prior = shared["node_prior"]
-        self._concentration = shared["concentration"]
+        self._concentration, self._weight = shared["concentration"], shared["node_weight"]
         self._rate = float(shared["rate"][0])
         self._corpus_documents = float(shared["documents"][0])
         self._node_counts = np.zeros(self._prior.shape)
@@ -98,7 +99,7 @@ class RefineAccumulator:
         gained = np.zeros(rows.shape)
         self._backend.e_step(
             (batch.indptr[first : last + 1] - begin).astype(np.int64), slots, np.array(batch.counts[begin:end], float),
-            nodes, rows, self._prior[nodes], self._concentration[nodes], kernel.inner_iterations,
+            nodes, rows, self._prior[nodes], self._concentration[nodes], self._weight[nodes], kernel.inner_iterations,
             gained, self._node_counts, self._node_tables,
         )
         if self._gained is not None:

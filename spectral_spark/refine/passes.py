@@ -60,6 +60,7 @@ def shared_arrays(state: RefineState, settings: RefineSettings) -> dict[str, np.
         "statistics": state.statistics,
         "node_prior": state.hierarchy.proportions,
         "concentration": np.full(len(state.parent), state.document_concentration),
+        "node_weight": state.node_weight,
         "rate": np.array([settings.rate(state.rounds)]),
         "documents": np.array([state.documents]),
     }

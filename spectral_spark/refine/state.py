@@ -21,6 +21,8 @@ class RefineState:
     hierarchy : node proportions and concentrations.
     node_tables : array of shape (nodes, k); node_spread : array of shape (nodes,). Running sums over the documents of
         about one pass (see ``kernel.RefineKernel``).
+    node_weight : array of shape (nodes,), how often a document of a node counts in the statistics, in multiples of
+        1/64; proportions and concentrations of the tree are those of the documents as they are.
     tokens, documents : words and documents of the corpus.
     rounds, passes : how many were finished.
     topic_ids : int array of shape (k,), each topic's column in the start; shows which ones were dropped.
@@ -32,6 +34,7 @@ class RefineState:
     hierarchy: Hierarchy
     node_tables: np.ndarray
     node_spread: np.ndarray
+    node_weight: np.ndarray
     tokens: float
     documents: float
     rounds: int
@@ -42,11 +45,12 @@ class RefineState:
     def start(
         cls, topics: np.ndarray, weights: np.ndarray, parent: np.ndarray, level: np.ndarray, tokens: float,
         documents: float, *, node_proportions: np.ndarray | None = None, concentrations: np.ndarray | None = None,
+        node_weight: np.ndarray | None = None,
     ) -> "RefineState":
         """From the topics (d, k) and weights (k,) of a spectral solution and the document tree.
 
         ``node_proportions`` (nodes, k) defaults to the weights at every node, ``concentrations`` (depth + 1,), top
-        down and the documents' last, to values that the passes then learn from.
+        down and the documents' last, to values that the passes then learn from, ``node_weight`` (nodes,) to ones.
         """
         nodes, k, depth = len(parent), topics.shape[1], int(level.max())
         if concentrations is None:
@@ -57,8 +61,9 @@ class RefineState:
         return cls(
             statistics=topics * (weights / weights.sum() * tokens), parent=np.asarray(parent), level=np.asarray(level),
             hierarchy=Hierarchy(node_proportions, np.asarray(concentrations, dtype=float)),
-            node_tables=np.zeros((nodes, k)), node_spread=np.zeros(nodes), tokens=float(tokens),
-            documents=float(documents), rounds=0, passes=0, topic_ids=np.arange(k),
+            node_tables=np.zeros((nodes, k)), node_spread=np.zeros(nodes),
+            node_weight=np.ones(nodes) if node_weight is None else np.asarray(node_weight, dtype=float),
+            tokens=float(tokens), documents=float(documents), rounds=0, passes=0, topic_ids=np.arange(k),
         )
 
     @property
@@ -67,7 +72,7 @@ class RefineState:
 
     @property
     def weights(self) -> np.ndarray:
-        """Share of the corpus' words of each topic, of shape (k,)."""
+        """Share of the corpus' words, each as often as its document counts, of each topic; of shape (k,)."""
         totals: np.ndarray = self.statistics.sum(axis=0)
         return totals / totals.sum()
 
@@ -101,7 +106,8 @@ class RefineState:
         return {
             "statistics": self.statistics, "parent": self.parent, "level": self.level,
             "proportions": self.hierarchy.proportions, "concentrations": self.hierarchy.concentrations,
-            "node_tables": self.node_tables, "node_spread": self.node_spread, "topic_ids": self.topic_ids,
+            "node_tables": self.node_tables, "node_spread": self.node_spread, "node_weight": self.node_weight,
+            "topic_ids": self.topic_ids,
             "progress": np.array([self.tokens, self.documents, self.rounds, self.passes], dtype=float),
         }
 
@@ -111,5 +117,5 @@ class RefineState:
         return cls(
             arrays["statistics"], arrays["parent"], arrays["level"],
             Hierarchy(arrays["proportions"], arrays["concentrations"]), arrays["node_tables"], arrays["node_spread"],
-            float(tokens), float(documents), int(rounds), int(passes), arrays["topic_ids"],
+            arrays["node_weight"], float(tokens), float(documents), int(rounds), int(passes), arrays["topic_ids"],
         )

@@ -11,17 +11,17 @@ SWEEP_DOCUMENTS = 8192
 
 def e_step(
     indptr: np.ndarray, slots: np.ndarray, counts: np.ndarray, nodes: np.ndarray, rows: np.ndarray,
-    means: np.ndarray, concentration: np.ndarray, iterations: int,
+    means: np.ndarray, concentration: np.ndarray, weights: np.ndarray, iterations: int,
     statistics: np.ndarray, node_counts: np.ndarray, node_tables: np.ndarray,
 ) -> None:
-    """See ``e_step.EStep``."""
+    """See ``backend.Backend.e_step``."""
     ratios = _Ratios(indptr, slots, counts, rows)
     theta, prior = means, concentration[:, None] * means
     for _ in range(iterations):
         log_theta = digamma(theta * (ratios(theta) @ rows) + prior)
         theta = np.exp(log_theta - log_theta.max(axis=1, keepdims=True))
     final = ratios(theta)
-    statistics += (final.T @ theta) * rows
+    statistics += (final.T @ (weights[:, None] * theta)) * rows
     expected = theta * (final @ rows)
     words = np.maximum(expected.sum(axis=1, keepdims=True), 1e-300)
     np.add.at(node_counts, nodes, expected / words)
@@ -93,9 +93,11 @@ def sweep(
         np.add.at(tables, node, (_draws(alpha.astype(np.float64), counts) * FIXED_POINT).astype(np.int64))
 
 
-def count_words(words: np.ndarray, topics: np.ndarray, counts: np.ndarray) -> None:
+def count_words(
+    indptr: np.ndarray, words: np.ndarray, topics: np.ndarray, weights: np.ndarray, counts: np.ndarray
+) -> None:
     """See ``backend.Backend.count_words``."""
-    np.add.at(counts, (words, topics), np.float32(1.0))
+    np.add.at(counts, (words, topics), np.repeat(weights, np.diff(indptr)))
 
 
 def _below(x: np.ndarray, total: np.ndarray) -> np.ndarray:

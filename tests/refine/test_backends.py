@@ -14,10 +14,12 @@ BACKENDS = ["numba", "numpy"]
 
 
 def loop_e_step(
-    batch: CountBatch, rows: np.ndarray, means: np.ndarray, g: np.ndarray, iterations: int
+    batch: CountBatch, rows: np.ndarray, means: np.ndarray, g: np.ndarray, iterations: int,
+    weights: np.ndarray | None = None,
 ) -> list[np.ndarray]:
     """Topic-word statistics (d, k), proportions and expected draws (n, k), document by document, word by word."""
     k = rows.shape[1]
+    weights = np.ones(batch.n_documents) if weights is None else weights
     statistics, shares, tables = np.zeros(rows.shape), np.zeros(means.shape), np.zeros(means.shape)
     for d in range(batch.n_documents):
         mine = slice(batch.indptr[d], batch.indptr[d + 1])
@@ -33,7 +35,7 @@ def loop_e_step(
         expected = np.zeros(k)
         for word, count in zip(words, counts, strict=True):
             share = count * rows[word] * theta / (rows[word] @ theta)
-            statistics[word] += share
+            statistics[word] += weights[d] * share
             expected += share
         shares[d] = expected / counts.sum()
         tables[d] = prior * (digamma(prior + expected) - digamma(prior))
@@ -45,13 +47,14 @@ def per_node(values: np.ndarray, nodes: np.ndarray, count: int) -> np.ndarray:
 
 
 def run(
-    backend: str, batch: CountBatch, rows: np.ndarray, means: np.ndarray, g: np.ndarray, iterations: int
+    backend: str, batch: CountBatch, rows: np.ndarray, means: np.ndarray, g: np.ndarray, iterations: int,
+    weights: np.ndarray | None = None,
 ) -> list[np.ndarray]:
     k, nodes = rows.shape[1], int(batch.nodes.max()) + 1
     out = [np.zeros(rows.shape), np.zeros((nodes, k)), np.zeros((nodes, k))]
     load_backend(backend).e_step(
         batch.indptr, batch.terms.astype(np.int64), batch.counts, batch.nodes.astype(np.int64), rows, means, g,
-        iterations, *out,
+        np.ones(batch.n_documents) if weights is None else weights, iterations, *out,
     )
     return out
 
@@ -64,8 +67,9 @@ def test_e_step_equals_a_plain_loop(backend: str, concentration: float, iteratio
     rows = drawn.topics + 1e-5
     means = rng.dirichlet(np.ones(8), 60)
     g = concentration * rng.uniform(0.5, 2.0, 60)
-    statistics, shares, tables = loop_e_step(drawn.batch, rows, means, g, iterations)
-    got = run(backend, drawn.batch, rows, means, g, iterations)
+    weights = np.maximum(rng.integers(-100, 400, 60), 1) / 64             # statistics count by them, the rest does not
+    statistics, shares, tables = loop_e_step(drawn.batch, rows, means, g, iterations, weights)
+    got = run(backend, drawn.batch, rows, means, g, iterations, weights)
     nodes = int(drawn.batch.nodes.max()) + 1
     # exp(ψ) is approximated to 1e-11 and topics below 1e-9 words are dropped; ten iterations amplify both
     np.testing.assert_allclose(got[0], statistics, atol=1e-6)

@@ -15,7 +15,7 @@ def shared_of(drawn: Drawn, rate: float = 0.3) -> dict[str, np.ndarray]:
     return {
         "statistics": noisy(drawn.topics) * (tokens / 8),
         "node_prior": np.vstack([np.full(8, 1 / 8), 0.8 * drawn.groups + 0.2 / 8]),
-        "concentration": np.full(5, 1.5), "rate": np.array([rate]),
+        "concentration": np.full(5, 1.5), "node_weight": np.ones(5), "rate": np.array([rate]),
         "documents": np.array([float(drawn.batch.n_documents)]),
     }
 

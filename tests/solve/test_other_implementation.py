@@ -56,8 +56,8 @@ def test_document_steps_are_the_references(recovery: Any, references: dict[str, 
     statistics, nodes, tables = np.zeros(topics.shape), np.zeros((1, 6)), np.zeros((1, 6))
     e_step(
         documents.indptr.astype(np.int64), documents.terms.astype(np.int64), documents.counts,
-        np.zeros(documents.n_documents, np.int64), topics, means, np.full(documents.n_documents, 2.0), 10,
-        statistics, nodes, tables,
+        np.zeros(documents.n_documents, np.int64), topics, means, np.full(documents.n_documents, 2.0),
+        np.ones(documents.n_documents), 10, statistics, nodes, tables,
     )
     expected, _ = references["refine_reference"].e_step(documents.matrix.astype(float), topics, 2.0 * means, 10)
     np.testing.assert_allclose(statistics, expected, atol=1e-9 * expected.max())

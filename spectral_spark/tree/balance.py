@@ -1,0 +1,45 @@
+"""How much a document counts where the groups of a tree are to be served alike, whatever their size."""
+
+import numpy as np
+
+from spectral_spark.errors import SettingsError
+from spectral_spark.tree.census import Census
+from spectral_spark.tree.nodes import DocumentTree
+
+WEIGHT_STEPS = 64            # weights are multiples of 1/64: sums of them are exact, in any order
+
+
+def group_weights(census: Census, balance: float) -> np.ndarray:
+    """Weight of a document of each node: w ∝ (documents of its top-level group)^-balance.
+
+    Deeper nodes have the weight of their group; documents directly at the root are a group of their own. The weighted
+    words are as many as the words of the census (whose documents count a word at most as often as the moments do), but
+    for the rounding to multiples of 1 / WEIGHT_STEPS, of which no weight has less than one.
+
+    Parameters
+    ----------
+    census : documents and words per node.
+    balance : 0, every document weighs 1; 1, the documents of every group weigh the same together; or between.
+
+    Returns
+    -------
+    array of shape (nodes,), positive; 1 where a group has no documents.
+    """
+    if not 0 <= balance <= 1:
+        raise SettingsError(f"group balance is {balance}; give a number from 0 (documents alike) to 1 (groups alike)")
+    group = _top_level(census.tree)
+    documents = np.bincount(group, census.documents, len(census.tree))[group]
+    weights = np.maximum(documents, 1.0) ** -balance
+    weighted = float(weights @ census.tokens)
+    if weighted > 0:
+        weights *= float(census.tokens.sum()) / weighted
+    steps = np.maximum(np.rint(weights * WEIGHT_STEPS), 1.0)
+    return np.where(documents > 0, steps / WEIGHT_STEPS, 1.0)
+
+
+def _top_level(tree: DocumentTree) -> np.ndarray:
+    """The node of level 1 on the path of each node, the root for itself; int array of shape (nodes,)."""
+    group = np.arange(len(tree))
+    for nodes in tree.levels_upwards[::-1][1:]:
+        group[nodes] = group[tree.parent[nodes]]
+    return group
