@@ -4,10 +4,12 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from spectral_spark.engine.java import use_java
+from spectral_spark.engine.nearby import SETTING
 from tests.cluster.standalone import QUICK_JVM
 
 pytest_plugins = ["tests.cluster.fixtures"]
@@ -58,3 +60,11 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["object"]:
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+@pytest.fixture
+def on_executors(spark: Any) -> Iterator[None]:
+    """Corpora of any size are worked on by executors; small ones would not leave the driver."""
+    spark.conf.set(SETTING, "0")
+    yield
+    spark.conf.unset(SETTING)

@@ -107,6 +107,17 @@ def share(text: str) -> float:
     return number
 
 
+def fraction(text: str) -> float:
+    """Reads a number from 0 to 1."""
+    try:
+        number = float(text)
+    except ValueError:
+        raise ValueError(f"'{text}' is not a number from 0 to 1") from None
+    if not 0 <= number <= 1:
+        raise ValueError(f"{text} is not a number from 0 to 1")
+    return number
+
+
 def names(text: str) -> tuple[str, ...]:
     """Reads a comma-separated list of names."""
     found = tuple(name.strip() for name in text.split(",") if name.strip())

@@ -1,5 +1,6 @@
 """What a fit needs: bytes on the driver and in every Python worker, before anything runs."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,12 @@ def local_workers(spark: Any) -> int:
     """Python workers that run on the driver's machine: one per core in local mode, none on a cluster."""
     context = getattr(spark, "_sc", None)
     return int(context.defaultParallelism) if context is not None and context.master.startswith("local[") else 0
+
+
+def driver_threads(spark: Any) -> int:
+    """As many as Spark has cores of this machine, or all of a driver's that has no workers beside it."""
+    mine = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(local_workers(spark) or mine, mine)
 
 
 def available_memory() -> int | None:

@@ -44,12 +44,14 @@ class DocumentFrame:
     frame : DataFrame of (key long, tie long, path array<string>, path_hash long, terms array<int>, counts array).
     rows : documents in the input.
     vocab_size : number of words d.
+    entries : distinct words of all documents together.
     fingerprint : of the content, whatever its order and partitioning.
     """
 
     frame: DataFrame
     rows: int
     vocab_size: int
+    entries: int
     fingerprint: str
 
 
@@ -78,7 +80,7 @@ def inspect_documents(
     working = working_columns(frame, columns, layers)
     largest = F.max(F.array_max("terms")) if vocab_size is None and columns.terms else F.lit(None)
     row = working.agg(
-        F.count(F.lit(1)).alias("rows"),
+        F.count(F.lit(1)).alias("rows"), F.sum(F.greatest(F.size("terms"), F.lit(0))).alias("entries"),
         F.min("size").alias("smallest"), F.max("size").alias("largest"), largest.alias("last_term"),
         F.sum(F.xxhash64("key", "tie").cast("decimal(20,0)")).alias("content"),
     ).first()
@@ -98,7 +100,8 @@ def inspect_documents(
     if not size:
         raise InputError("no document has a word: nothing to count")
     return DocumentFrame(
-        working.drop("size"), int(row["rows"]), int(size), f"{row['rows']}:{int(row['content']) % (1 << 64):016x}"
+        working.drop("size"), int(row["rows"]), int(size), int(row["entries"] or 0),
+        f"{row['rows']}:{int(row['content']) % (1 << 64):016x}",
     )
 
 

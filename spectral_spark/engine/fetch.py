@@ -10,6 +10,8 @@ from spectral_spark.engine.progress import Progress
 
 def fetch_batches(packed: PackedCorpus, *, name: str, rounds: int = 1, progress: Progress | None = None) -> list[Any]:
     """One ``rounds``-th of the blocks, decoded, in the order of shards and blocks; it must fit into the driver."""
+    if packed.nearby is not None:
+        return [documents for _, documents in packed.nearby.batches(packed.decode, 0, rounds)]
     rows = packed.frame.filter(F.col("documents") > 0).select("shard", "block", *packed.columns)
     if rounds > 1:
         rows = rows.filter(F.pmod(F.col("block") + F.col("shard"), F.lit(rounds)) == 0)

@@ -2,16 +2,20 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spectral_spark.engine.blocks import cut_blocks
+from spectral_spark.engine.capacity import driver_threads
 from spectral_spark.engine.documents import DocumentFrame
 from spectral_spark.engine.lists import flat_lists
+from spectral_spark.engine.nearby import Nearby, fits_driver
 from spectral_spark.engine.packed import PackedCorpus, keep, parallelism_of, shard_count, task_count
 from spectral_spark.moments.batch import CountBatch
 
@@ -51,15 +55,25 @@ def pack_counts(source: DocumentFrame, settings: PackSettings, *, shards: int | 
     # are removed later are then taken from the half they were added to.
     half = max(count // 2, 1)
     shard = (F.pmod("key", F.lit(2)) % count * half + F.pmod(F.shiftright("key", 1), F.lit(half))).cast("int")
+    sharded, spark = source.frame.withColumn("shard", shard), source.frame.sparkSession
     placed = (
-        source.frame.withColumn("shard", shard)
-        .repartitionById(tasks, F.shiftright("shard", shift))
+        sharded.repartitionById(tasks, F.shiftright("shard", shift))
         .sortWithinPartitions("shard", "key", "tie")
         .select("shard", "key", "path", "path_hash", "terms", "counts")
     )
-    packer = _Packer(settings)
-    frame = keep(placed.mapInArrow(packer, _SCHEMA))
-    return PackedCorpus(frame, _DATA, CountDecoder(settings.vocab_size), count, source.rows)
+    packer, decode = _Packer(settings), CountDecoder(settings.vocab_size)
+    frame = placed.mapInArrow(packer, _SCHEMA)
+    if fits_driver(spark, source.entries, source.vocab_size):
+        nearby = Nearby(partial(_pack_here, sharded, packer), driver_threads(spark))
+        return PackedCorpus(frame, _DATA, decode, count, source.rows, nearby)
+    return PackedCorpus(keep(frame), _DATA, decode, count, source.rows)
+
+
+def _pack_here(sharded: DataFrame, packer: "_Packer") -> pa.Table:
+    """Fetch, sort and pack on the driver: the rows that the executors would have made."""
+    documents = sharded.toArrow().combine_chunks()
+    order = [(name, "ascending") for name in ("shard", "key", "tie")]
+    return pa.Table.from_batches(packer(documents.sort_by(order).combine_chunks().to_batches()), _ARROW_SCHEMA)
 
 
 @dataclass(frozen=True)

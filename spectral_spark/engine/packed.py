@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.storagelevel import StorageLevel
 
+from spectral_spark.engine.nearby import Nearby
 from spectral_spark.engine.order import power_of_two
 
 DOCUMENTS_PER_SHARD = 16_384        # fewer, longer shards refine better: each takes more steps between two averages
@@ -34,6 +35,7 @@ class PackedCorpus:
     decode : (record batch with these columns, row) → the batch a kernel eats; runs on the executors.
     shards : number of logical shards, a power of two, set by the data alone.
     documents : documents in the corpus.
+    nearby : the same rows on the driver where they are few, None elsewhere.
     """
 
     frame: DataFrame
@@ -41,6 +43,7 @@ class PackedCorpus:
     decode: Decoder
     shards: int
     documents: int
+    nearby: Nearby | None = None
 
     @property
     def depth(self) -> int:
@@ -49,6 +52,8 @@ class PackedCorpus:
     def release(self) -> None:
         """Let the working copy go."""
         self.frame.unpersist()
+        if self.nearby is not None:
+            self.nearby.forget()
 
 
 def shard_count(documents: int, state_bytes: int = 0) -> int:

@@ -98,6 +98,9 @@ def _sum(
 ) -> TreeSum:
     """States merged up to level ``top`` of the fixed tree."""
     progress = progress or Progress()
+    if packed.nearby is not None:
+        with progress.watch(packed.frame.sparkSession, name, round, rounds):
+            return packed.nearby.sum(kernel, shared, packed.decode, round, rounds, top)
     rows = packed.frame.filter(F.col("documents") > 0).select("shard", *packed.columns, "block")
     if rounds > 1:
         rows = rows.filter(F.pmod(F.col("block") + F.col("shard"), F.lit(rounds)) == round)

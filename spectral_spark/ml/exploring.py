@@ -4,12 +4,11 @@ The part has a fixed size, so that exploring takes as long for a large corpus as
 documents come afterwards.
 """
 
-import os
 import time
 
 import numpy as np
 
-from spectral_spark.engine.capacity import local_workers
+from spectral_spark.engine.capacity import driver_threads
 from spectral_spark.engine.census import CensusResult
 from spectral_spark.engine.fetch import fetch_batches
 from spectral_spark.ml.collecting import Run
@@ -35,7 +34,7 @@ def explore_topics(
                      "leave sampling out (exploreSweeps=0, --explore-sweeps 0)")
         sample = take_sample(corpus, run)
         explorer = Explorer(
-            start, sample, ExploreSettings(sweeps), options, seed=settings.seed, threads=_threads(spark)
+            start, sample, ExploreSettings(sweeps), options, seed=settings.seed, threads=driver_threads(spark)
         )
         done = 0
         for step in range(min(STEPS, sweeps) if sample.documents else 0):
@@ -56,9 +55,3 @@ def take_sample(corpus: CensusResult, run: Run, most_words: int = SAMPLE_WORDS) 
     return DocumentSample.from_batches(
         fetch_batches(corpus.packed, name="sample to explore", rounds=rounds, progress=run.progress), most_words
     )
-
-
-def _threads(spark: object) -> int:
-    """As many as Spark has cores of this machine, or all of a driver's that has no workers beside it."""
-    mine = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(local_workers(spark) or mine, mine)

@@ -43,7 +43,7 @@ class FittedTopics:
     Attributes
     ----------
     topics : array of shape (d, k), positive, columns sum to one, heaviest topic first.
-    weights : array of shape (k,), sums to one.
+    weights : array of shape (k,), sums to one; shares of the words, each as often as its document counted.
     vocabulary : the words, or None.
     nodes : the tree with its proportions.
     summary : the run report.

@@ -74,6 +74,10 @@ class SpectralHDP(Estimator, _Columns, MLReadable, MLWritable):
     rankRule, tensors, basisSize, countCap, wordScaling, rangePasses : of the spectral step, see ``explainParams()``.
     refinePasses : passes of incremental EM from the spectral start, with priors from the tree.
     exploreSweeps : sweeps of sampling, on the driver over a part of the documents, before these passes; or "auto".
+    groupBalance : whom sampling and refinement serve, b from 0 to 1. A document counts in proportion to n^-b, n the
+        documents of its top-level group: 0, all documents count alike and a large group gets most of the topics; 1, all
+        groups do; between, where some groups have only a handful of documents. It weighs the words of topics; moments,
+        spectral start and proportions of the tree are those of the documents as they are.
     checkpointDir : keeps finished passes until the fit is done; the same fit started again goes on from there.
     seed : of everything random.
 
@@ -91,7 +95,8 @@ class SpectralHDP(Estimator, _Columns, MLReadable, MLWritable):
         vocabSize: int | None = None, solver: str = "polar", weighting: str = "tokens", layers: int | str = "all",
         concentrations: Any = AUTO, rankRule: str = "noise-floor", tensors: str = "root",
         basisSize: int | str = AUTO, countCap: float = 16.0, wordScaling: float = 0.25, rangePasses: int = 2,
-        refinePasses: int = 2, exploreSweeps: int | str = AUTO, checkpointDir: str | None = None, seed: int = 0,
+        refinePasses: int = 2, exploreSweeps: int | str = AUTO, groupBalance: float = 0.0,
+        checkpointDir: str | None = None, seed: int = 0,
     ) -> None:
         super().__init__()
         self._set_defaults()
@@ -137,7 +142,8 @@ class SpectralHDP(Estimator, _Columns, MLReadable, MLWritable):
             rank_rule=self._value("rankRule"), tensors=self._value("tensors"), basis_size=self._value("basisSize"),
             count_cap=self._value("countCap"), word_scaling=self._value("wordScaling"),
             range_passes=self._value("rangePasses"), refine_passes=self._value("refinePasses"),
-            explore_sweeps=self._value("exploreSweeps"), seed=self._value("seed"),
+            explore_sweeps=self._value("exploreSweeps"), group_balance=self._value("groupBalance"),
+            seed=self._value("seed"),
         )
 
     def copy(self, extra: dict | None = None) -> "SpectralHDP":
@@ -203,7 +209,7 @@ class SpectralHDPModel(Model, _Columns, ModelPictures, MLReadable, MLWritable):
 
     @property
     def weights(self) -> np.ndarray:
-        """Share of the corpus of each topic, shape (k,)."""
+        """Share of the corpus' words of each topic, shape (k,); with a groupBalance, of the words as they counted."""
         return self._fitted.weights
 
     @property
@@ -333,6 +339,8 @@ class SpectralHDPModel(Model, _Columns, ModelPictures, MLReadable, MLWritable):
 
         Costs passes over ``dataset`` only. The same documents twice are refused, or skipped with ``skipKnown``.
         ``replay`` are old documents to refine with again; ``unseenShare`` the share of words left out on the way here.
+        A ``groupBalance`` stays: new documents count by the sizes that the groups have with them; the old ones are in
+        the topics as they counted then, and are weighed anew only by ``replay`` or a new fit.
         """
         options = UpdateOptions(remove, skipKnown, unseenShare, checkpointDir)
         fitted = update_topics(

@@ -18,7 +18,7 @@ DEFAULTS = {
     "k": AUTO, "featuresCol": "features", "pathCol": "path", "topicDistributionCol": "topicDistribution",
     "solver": "polar", "weighting": "tokens", "layers": "all", "concentrations": AUTO, "rankRule": "noise-floor",
     "tensors": "root", "basisSize": AUTO, "countCap": 16.0, "wordScaling": 0.25, "rangePasses": 2, "refinePasses": 2,
-    "exploreSweeps": AUTO, "seed": 0,
+    "exploreSweeps": AUTO, "groupBalance": 0.0, "seed": 0,
 }
 
 
@@ -137,6 +137,12 @@ class SpectralHDPParams(Params):
     exploreSweeps = _param(
         "exploreSweeps", "sweeps of sampling over a part of the documents before the passes of refinement; 0 for none, "
         '"auto" for 100, and up to 300 where documents are few', _whole("exploreSweeps", 0, auto=True),
+    )
+    groupBalance = _param(
+        "groupBalance",
+        "whom sampling and refinement serve, b from 0 (all documents alike) to 1 (all top-level groups of the tree "
+        "alike, however many documents each has): a document counts in proportion to (documents of its group)^-b",
+        _number("groupBalance", 0, 1),
     )
     checkpointDir = _param(
         "checkpointDir", "where finished passes are kept until the fit is done, so that a killed fit resumes"

@@ -16,6 +16,7 @@ from spectral_spark.refine.kernel import RefineKernel
 from spectral_spark.refine.passes import RunRound, drop_dead, refine_pass, settle_pass
 from spectral_spark.refine.settings import RefineSettings
 from spectral_spark.refine.state import RefineState
+from spectral_spark.tree.balance import group_weights
 
 Step = Callable[[RefineState, RunRound, RefineSettings], RefineState]
 
@@ -27,7 +28,7 @@ class Topics:
     Attributes
     ----------
     topics : array of shape (d, k), positive, columns sum to one.
-    weights : array of shape (k,), sums to one.
+    weights : array of shape (k,), sums to one; shares of the words, each as often as its document counted.
     node_proportions : array of shape (nodes, k), rows sum to one.
     concentrations : of the layers below the root, the documents' last.
     document_concentration : the documents' total prior.
@@ -56,6 +57,7 @@ def refine_topics(
     state = RefineState.start(
         start.topics, start.weights, tree.parent, tree.level, float(corpus.tokens), float(corpus.documents),
         node_proportions=_smoothed(start.node_proportions),
+        node_weight=group_weights(corpus.census, settings.group_balance),
     )
 
     def passed(step: Step, name: str, state: RefineState) -> RefineState:

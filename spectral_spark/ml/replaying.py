@@ -29,7 +29,10 @@ def documents_to_replay(
 def replayed_topics(
     topics: Topics, tree: DocumentTree, source: DocumentFrame, settings: FitSettings, run: Run
 ) -> Topics:
-    """Passes of refinement from the current topics, whose proportions are those of the nodes of ``tree``."""
+    """Passes of refinement from the current topics, whose proportions are those of the nodes of ``tree``.
+
+    With a group balance, documents count by the sizes of the groups among those that are replayed.
+    """
     packed = pack_counts(source, PackSettings(source.vocab_size, settings.cap))
     try:
         corpus = take_census(packed)

@@ -29,6 +29,7 @@ class FitSettings:
     range_passes: int = 2
     refine_passes: int = 2
     explore_sweeps: int | str = "auto"
+    group_balance: float = 0.0
     seed: int = 0
 
     @property

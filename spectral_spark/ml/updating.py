@@ -29,6 +29,8 @@ from spectral_spark.moments.state import MomentState
 from spectral_spark.refine.absorb import AbsorbKernel
 from spectral_spark.refine.settings import RefineSettings
 from spectral_spark.storage import fingerprint
+from spectral_spark.tree.balance import group_weights
+from spectral_spark.tree.census import Census
 from spectral_spark.tree.nodes import DocumentTree
 
 NODE_STRENGTH = 20.0        # how many documents' worth a node leans on its parent
@@ -93,7 +95,9 @@ def update_topics(
         _warn_of_lost_groups(moments, total, run)
         drift = _drift(fitted, corpus, moments, settings, run, options)
         solved = solve_moments(total, _as_before(settings, fitted), None, run)
-        topics = _followed(fitted, solved, total, corpus, settings, run, options)
+        largest = (moments if options.remove else total).census       # documents leave with the weight they came with
+        weights = _weights_in(largest, settings.group_balance, corpus.census.tree)
+        topics = _followed(fitted, solved, total, corpus, weights, settings, run, options)
     finally:
         packed.release()
     if again is not None:
@@ -207,10 +211,13 @@ def _inherited(fitted: FittedTopics, tree: DocumentTree) -> np.ndarray:
 
 
 def _followed(
-    fitted: FittedTopics, solved: Solved, total: MomentState, corpus: CensusResult, settings: FitSettings, run: Run,
-    options: UpdateOptions,
+    fitted: FittedTopics, solved: Solved, total: MomentState, corpus: CensusResult, node_weight: np.ndarray,
+    settings: FitSettings, run: Run, options: UpdateOptions,
 ) -> Topics:
-    """Spectral topics in yesterday's order; or refined ones, moved by the statistics of the arriving documents."""
+    """Spectral topics in yesterday's order; or refined ones, moved by the statistics of the arriving documents.
+
+    The statistics of the old documents are one sum for all groups, and keep the weights they were counted with.
+    """
     if settings.refine_passes == 0:
         return _ordered(solved.topics, fitted)
     start = _grown(fitted, solved, settings)
@@ -219,7 +226,7 @@ def _followed(
         fitted.nodes, proportions=_widened(fitted.nodes.proportions, start.weights))), tree)
     shared = {
         "topics": start.topics, "node_prior": priors,
-        "concentration": np.full(len(tree), fitted.document_concentration),
+        "concentration": np.full(len(tree), fitted.document_concentration), "node_weight": node_weight,
     }
 
     def compute() -> dict[str, np.ndarray]:
@@ -241,6 +248,12 @@ def _followed(
         statistics / weights, weights / weights.sum(), nodes, tuple(fitted.summary.concentrations),
         fitted.document_concentration, {"absorbed": int(sums["documents"][0])},
     )
+
+
+def _weights_in(census: Census, balance: float, tree: DocumentTree) -> np.ndarray:
+    """How often documents count by the sizes of the groups in ``census``, for the nodes of ``tree``; shape (nodes,)."""
+    known = dict(zip(census.tree.paths, group_weights(census, balance), strict=True))
+    return np.array([known[path] for path in tree.paths])
 
 
 def _grown(fitted: FittedTopics, solved: Solved, settings: FitSettings) -> Topics:

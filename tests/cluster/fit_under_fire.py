@@ -1,7 +1,9 @@
 """Fits a simulated corpus, adds a second one, and writes hashes of both models; on request kills what runs it, in the
 middle of named passes ("absorb" is one of the update).
 
-    spark-submit fit_under_fire.py ANSWER [executor=PASS] [worker=PASS] [driver=PASS] [checkpoints=DIR]
+    spark-submit fit_under_fire.py ANSWER [executor=PASS] [worker=PASS] [driver=PASS] [checkpoints=DIR] [entries=N]
+
+All passes run on executors, unless corpora with at most N entries are worked on by the driver.
 """
 
 import hashlib
@@ -21,6 +23,7 @@ from pyspark.sql import SparkSession
 
 from spectral_spark import SpectralHDP, SpectralHDPModel
 from spectral_spark.corpus.simulate import simulate_hdp
+from spectral_spark.engine.nearby import SETTING
 from spectral_spark.engine.progress import Progress
 
 
@@ -72,6 +75,7 @@ def main() -> None:
     orders = dict(word.split("=", 1) for word in words)
     checkpoints = orders.pop("checkpoints", None)
     spark = SparkSession.builder.getOrCreate()
+    spark.conf.set(SETTING, orders.pop("entries", "0"))
     frame, arriving = (spark.createDataFrame(table).repartition(6) for table in corpora())
     saboteur = Saboteur(orders)
     hdp = SpectralHDP(

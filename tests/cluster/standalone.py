@@ -147,6 +147,7 @@ def submit(
     settings = {
         "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.ui.enabled": "false",
         "spark.driver.memory": "1g", "spark.executor.memory": "1g", "spark.sql.shuffle.partitions": "4",
+        "spark.spectral.driverEntries": "0",                # what a cluster is tested for runs on its executors
         "spark.pyspark.python": sys.executable, "spark.executor.extraJavaOptions": QUICK_JVM,
     } | dict(conf or {})
     command = [spark_script("spark-submit"), "--master", master]

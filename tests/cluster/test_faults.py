@@ -24,7 +24,8 @@ def fit(master: str, package_zip: Path, place: Path, name: str, *orders: str) ->
 
 @pytest.fixture(scope="module")
 def clean(package_zip: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    code, answer = fit("local[2]", package_zip, tmp_path_factory.mktemp("clean"), "clean")
+    """Of an undisturbed fit by the driver alone."""
+    code, answer = fit("local[2]", package_zip, tmp_path_factory.mktemp("clean"), "clean", "entries=1000000")
     assert code == 0, answer
     return hashes(answer)
 

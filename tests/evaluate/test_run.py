@@ -133,7 +133,8 @@ def test_states_the_prior(result: dict[str, Any]) -> None:
     assert result["seed"] == 3
 
 
-def test_same_bits_whatever_the_partitioning(
+@pytest.mark.usefixtures("on_executors")
+def test_same_bits_on_executors_whatever_the_partitioning(
     spark: Any, rows: list[tuple[Any, ...]], model: Any, result: dict[str, Any]
 ) -> None:
     assert evaluate(spark, corpus_of(spark, rows[::-1], 5), model, seed=3) == result

@@ -54,7 +54,7 @@ def test_bits_depend_neither_on_partitions_nor_on_threads(
     documents: DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = fit(documents.coalesce(1))
-    monkeypatch.setattr(exploring, "_threads", lambda _: 3)
+    monkeypatch.setattr(exploring, "driver_threads", lambda _: 3)
     many = fit(documents.repartition(7))
     np.testing.assert_array_equal(one.topicsMatrix(), many.topicsMatrix())
     np.testing.assert_array_equal(one.nodes.proportions, many.nodes.proportions)

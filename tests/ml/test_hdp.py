@@ -93,7 +93,8 @@ def test_topics_weights_and_tree_are_recovered(refined: SpectralHDPModel, simula
 
 
 @pytest.mark.parametrize("partitions", [1, 64])
-def test_same_bits_for_any_partitioning_and_order(
+@pytest.mark.usefixtures("on_executors")
+def test_same_bits_on_executors_for_any_partitioning_and_order(
     documents: DataFrame, refined: SpectralHDPModel, partitions: int
 ) -> None:
     shuffled = documents.repartition(partitions).orderBy(F.rand(partitions))

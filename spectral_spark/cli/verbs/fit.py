@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectral_spark.cli.checks import corpus_manifest, output_is_free
-from spectral_spark.cli.flags import Flag, positive_numbers_or, whole_number, whole_number_or
+from spectral_spark.cli.flags import Flag, fraction, positive_numbers_or, whole_number, whole_number_or
 from spectral_spark.cli.resuming import CHECKPOINT_FLAGS, resuming
 from spectral_spark.cli.terminal import duration, number, topic_lines
 from spectral_spark.cli.verb import OVERWRITE, Verb
@@ -41,6 +41,10 @@ FLAGS = (
     Flag("explore-sweeps", "sweeps of sampling over a part of the documents before these passes: 0 for none, more for "
          "somewhat better topics, auto (default) for 100, and up to 300 where documents are few",
          whole_number_or("auto", 0), "N|auto"),
+    Flag("group-balance", "whom sampling and refinement serve: 0 (default) all documents alike, so that a large group "
+         "gets most of the topics; 1 all top-level groups of the tree alike, where each matters as much; between, say "
+         "0.5, where some groups have only a handful of documents. A document counts in proportion to (documents of "
+         "its group)^-B; the moments stay those of the documents as they are", fraction, "B"),
     Flag("seed", "of everything random (default 0)", whole_number(), "N"),
     Flag("rank-rule", "how k = auto counts topics (default noise-floor)", choices=RANK_RULES),
     Flag("basis", "collect the moments in this basis (see 'spectral-spark basis'), so they add up with other fits' "
@@ -50,7 +54,8 @@ FLAGS = (
 )
 _PARAMETERS = {
     "k": "k", "solver": "solver", "weighting": "weighting", "layers": "layers", "concentrations": "concentrations",
-    "refine_passes": "refinePasses", "explore_sweeps": "exploreSweeps", "seed": "seed", "rank_rule": "rankRule",
+    "refine_passes": "refinePasses", "explore_sweeps": "exploreSweeps", "group_balance": "groupBalance", "seed": "seed",
+    "rank_rule": "rankRule",
 }
 
 
