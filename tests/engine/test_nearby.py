@@ -87,7 +87,7 @@ def test_size_decides_and_can_be_set(spark: SparkSession) -> None:
     spark.conf.unset(SETTING)
     assert fits_driver(spark, nearby.DRIVER_ENTRIES, 1000)
     spark.conf.set(SETTING, "many")
-    with pytest.raises(SettingsError, match="spark.spectral.driverEntries is 'many'; give a whole number"):
+    with pytest.raises(SettingsError, match=r"driverEntries is 'many'; give a whole number"):
         fits_driver(spark, 1, 1)
 
 
