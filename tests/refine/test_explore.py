@@ -1,5 +1,6 @@
 """Sampling: what it draws, that nobody can tell who drew it, and that it leaves places where EM stays."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -84,9 +85,11 @@ def test_tables_are_the_expected_draws_from_the_node(backend: str) -> None:
     np.testing.assert_allclose(tables / FIXED_POINT, expected, rtol=1e-9, atol=1e-6)
 
 
-def test_compiled_or_not_and_any_number_of_threads_give_the_same_bits() -> None:
+@pytest.mark.parametrize("weights", [(64, 64, 64, 64, 64), (64, 1, 37, 64, 901)])
+def test_compiled_or_not_and_any_number_of_threads_give_the_same_bits(weights: tuple[int, ...]) -> None:
     drawn = draw(400, k=6, seed=1)
     sample, start = DocumentSample.from_batches([drawn.batch], 10**6), state_of(drawn, noisy(drawn.topics))
+    start = replace(start, node_weight=np.array(weights) / 64)
     one = explored(start, sample, 8, backend="numba")
     for other in (explored(start, sample, 8, backend="numpy"), explored(start, sample, 8, threads=3)):
         np.testing.assert_array_equal(one.statistics, other.statistics)
