@@ -26,10 +26,12 @@ def request(*words: str) -> Request:
 
 
 def test_a_file_supplies_what_flags_do_not(tmp_path: Path) -> None:
-    path = written(tmp_path, '[fit]\ncorpus = "c"\nmodel = "m"\nk = 20\nconcentrations = [0.5, 2]\noverwrite = true\n')
+    path = written(tmp_path, '[fit]\ncorpus = "c"\nmodel = "m"\nk = 20\nconcentrations = [0.5, 2]\noverwrite = true\n'
+                   'group-balance = 0.5\n')
     settings = request("fit", "--config", path, "--k", "auto").settings
     assert (settings.corpus, settings.model, settings.k) == ("c", "m", "auto")
     assert settings.concentrations == (0.5, 2.0)
+    assert settings.group_balance == 0.5
     assert settings.overwrite is True
 
 

@@ -26,6 +26,7 @@ def test_flags_are_read_into_values() -> None:
     assert read["refine_passes"] == 0
     assert read["overwrite"] is True
     assert settings("--k", "auto", "--layers", "all")["k"] == "auto"
+    assert [settings("--group-balance", text)["group_balance"] for text in ("0", "0.5", "1")] == [0.0, 0.5, 1.0]
 
 
 def test_what_is_not_given_is_left_to_the_library() -> None:
@@ -56,6 +57,10 @@ def test_spark_settings_may_be_repeated() -> None:
     ([*FIT, "--layers", "1"], "--layers: 1 is too small; at least 2 is needed"),
     ([*FIT, "--concentrations", "1,-2"], "every number must be positive"),
     ([*FIT, "--concentrations", "1,x"], "neither auto nor calibrated nor numbers"),
+    ([*FIT, "--group-balance", "-0.5"], "--group-balance: -0.5 is not a number from 0 to 1"),
+    ([*FIT, "--group-balance", "1.5"], "--group-balance: 1.5 is not a number from 0 to 1"),
+    ([*FIT, "--group-balance", "nan"], "--group-balance: nan is not a number from 0 to 1"),
+    ([*FIT, "--group-balance", "half"], "--group-balance: 'half' is not a number from 0 to 1"),
     ([*FIT, "--spark-conf", "spark.executor.memory"], "is not KEY=VALUE"),
     ([*FIT, "--spark-conf", "executor.memory=4g"], "'executor.memory' is no setting of Spark; their names begin with"),
     ([*FIT, "--spark-conf", "spark.=4g"], "'spark.' is no setting of Spark"),
