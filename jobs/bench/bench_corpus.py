@@ -75,6 +75,19 @@ def take(whole: CountBatch, rows: np.ndarray) -> CountBatch:
     return CountBatch(part.indptr, part.indices, part.data, whole.nodes[rows], whole.keys[rows], whole.vocab_size)
 
 
+def groups_repeated(corpus: BenchCorpus) -> CountBatch:
+    """The training documents, those of a top-level group of n as often as round(largest / n): groups count about alike.
+
+    Documents directly at the root are a group of their own. Copies stand beside each other.
+    """
+    names = {path[:1] for path in corpus.paths}
+    number = {name: place for place, name in enumerate(sorted(names))}
+    group = np.array([number[path[:1]] for path in corpus.paths])[corpus.train.nodes]
+    sizes = np.bincount(group, minlength=len(number))
+    copies = np.rint(sizes.max() / np.maximum(sizes, 1)).astype(int)
+    return take(corpus.train, np.repeat(np.arange(corpus.train.n_documents), copies[group]))
+
+
 def prepare(spark: Any, corpus_path: str, layers: int | None = None) -> BenchCorpus:
     """Read a corpus written by ``ingest``; keys are those the engine uses, so halves equal those of ``evaluate``."""
     from spectral_spark.corpus.store import open_corpus

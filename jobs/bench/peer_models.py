@@ -194,5 +194,9 @@ PEERS: dict[str, tuple[Fit, tuple[int, ...]]] = {
     "gensim HdpModel": (gensim_hdp, (1,)),
     "tomotopy LDA": (tomotopy_lda, (50, 200, 500)),
     "tomotopy LDA, tuned": (tomotopy_tuned, (50, 200, 500)),
+    "tomotopy LDA, groups repeated": (tomotopy_tuned, (50, 200)),
     "tomotopy HDP": (tomotopy_hdp, (50, 150)),
 }
+# Given the training documents with those of smaller groups several times (``bench_corpus.groups_repeated``), the only
+# way for a sampler without document weights to serve groups alike.
+GROUPS_REPEATED = {"tomotopy LDA, groups repeated"}

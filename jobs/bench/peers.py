@@ -23,11 +23,14 @@ from common import ONE_THREAD, RESULTS, context, load_average, markdown_table, m
 from score import score
 
 SPARK = {
-    "ours": (0, 1, 2, 4), "ours, 300 sweeps": (2,), "ours, no sampling": (1, 2, 4),
+    "ours": (0, 1, 2, 4), "ours, 300 sweeps": (2,), "ours, no sampling": (1, 2, 4), "ours, groups alike": (1, 2, 4),
+    "ours, groups alike, 300 sweeps": (2,),
     "MLlib LDA online": (20, 60, 240), "MLlib LDA em": (20,),
 }
 OURS: dict[str, dict[str, Any]] = {
-    "ours": {}, "ours, 300 sweeps": {"exploreSweeps": 300}, "ours, no sampling": {"exploreSweeps": 0}
+    "ours": {}, "ours, 300 sweeps": {"exploreSweeps": 300}, "ours, no sampling": {"exploreSweeps": 0},
+    "ours, groups alike": {"groupBalance": 1.0},
+    "ours, groups alike, 300 sweeps": {"groupBalance": 1.0, "exploreSweeps": 300},
 }
 PACKAGES = ("spectral-spark", "pyspark", "numpy", "scipy", "numba", "scikit-learn", "gensim", "tomotopy")
 
@@ -140,7 +143,8 @@ def child(settings: argparse.Namespace) -> None:
     def emit(snapshot: peer_models.Snapshot) -> None:
         snapshots.write(work / "topics", row, snapshot)
 
-    function(corpus.train, corpus.test, k, settings.budgets or budgets, settings.seed, emit)
+    train = bench_corpus.groups_repeated(corpus) if names[0] in peer_models.GROUPS_REPEATED else corpus.train
+    function(train, corpus.test, k, settings.budgets or budgets, settings.seed, emit)
 
 
 def spark_child(settings: argparse.Namespace, work: Path, names: list[str], k: int) -> None:

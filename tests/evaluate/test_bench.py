@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,18 @@ def test_peers_beat_the_unigram(bench: Any, corpus: Any, name: str) -> None:
     assert snapshot.topics.sum(axis=0) == pytest.approx(np.ones(snapshot.topics.shape[1]))
     got = bench.score.score(corpus, snapshot.topics, snapshot.weights)
     assert got["loss_flat"] < got["unigram_loss"]
+
+
+def test_documents_of_small_groups_are_repeated(bench: Any, corpus: Any) -> None:
+    paths = ((), ("large",), ("small",), ("large", "x"), ("small", "y"))
+    nodes = np.array([1] * 150 + [3] * 50 + [2] * 20 + [4] * 50 + [0] * 130, np.int32)       # 200, 70 and 130
+    given = replace(corpus, train=replace(corpus.train, nodes=nodes), paths=paths)
+    train = bench.bench_corpus.groups_repeated(given)
+    assert np.bincount(train.nodes).tolist() == [260, 150, 60, 50, 150]                       # 200/70 → 3, 200/130 → 2
+    copies = np.array([2, 1, 3, 1, 3])[nodes]
+    assert np.array_equal(train.keys, np.repeat(corpus.train.keys, copies))
+    assert (train.matrix != corpus.train.matrix[np.repeat(np.arange(400), copies)]).nnz == 0
+    assert set(bench.peer_models.PEERS) >= bench.peer_models.GROUPS_REPEATED
 
 
 def test_rows_are_merged_by_key_and_tables_are_markdown(bench: Any, tmp_path: Path) -> None:
