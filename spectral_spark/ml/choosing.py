@@ -18,7 +18,7 @@ from spectral_spark.ml.collecting import Run
 from spectral_spark.solve.reconstruct import positive_words, smoothed_topics
 from spectral_spark.solve.solution import TopicSolution
 
-SAMPLE_DOCUMENTS = 4096
+SAMPLE_DOCUMENTS, SCORED_DOCUMENTS = 4096, 2048
 DOCUMENT_TOTALS = (0.3, 1.0, 3.0)
 
 
@@ -62,7 +62,7 @@ def choose_candidate(
         started = time.perf_counter()
         sums = run_pass(
             corpus.packed, CompletionKernel(seed, iterations=20), shared, name="choose concentrations",
-            rounds=sample_rounds(corpus),
+            rounds=sample_rounds(corpus, SCORED_DOCUMENTS),
             progress=run.progress,
         )
         run.log.timed("choose concentrations", int(sums["documents"].sum()), started)
@@ -78,10 +78,10 @@ def _stacked(arrays: list[np.ndarray]) -> np.ndarray:
     return arrays[0][None] if len(arrays) == 1 else np.stack(arrays)        # one may be large: no copy
 
 
-def sample_rounds(corpus: CensusResult) -> int:
-    """Into how many rounds to cut a corpus so that one of them is a sample of about SAMPLE_DOCUMENTS documents."""
+def sample_rounds(corpus: CensusResult, documents: int = SAMPLE_DOCUMENTS) -> int:
+    """Into how many rounds to cut a corpus so that one of them is a sample of about so many documents."""
     blocks = corpus.documents / BLOCK_DOCUMENTS
-    return max(1, int(blocks / max(corpus.packed.shards, SAMPLE_DOCUMENTS / BLOCK_DOCUMENTS)))
+    return max(1, int(blocks / max(corpus.packed.shards, documents / BLOCK_DOCUMENTS)))
 
 
 def without_zeros(prior: np.ndarray) -> np.ndarray:

@@ -240,6 +240,5 @@ def versions() -> dict[str, str]:
 
 def _planned_passes(settings: FitSettings, has_basis: bool, d: int) -> int:
     """Census, range, moments, the choice of concentrations, sampling, refinement, and the check."""
-    choose = scoring_passes(settings, d) if settings.concentrations == "auto" else 0
-    before = 1 + (0 if has_basis else settings.range_passes) + 1 + choose
+    before = 1 + (0 if has_basis else settings.range_passes) + 1 + scoring_passes(settings, d)
     return before + settings.explores + settings.all_refine_passes + 1

@@ -160,12 +160,12 @@ def forecast(
             "pack", 3 * rates.job + (entries * rates.pack_entry + n * rates.pack_document) / cores, "packing"),
         *(one_pass(f"range {i + 1}", costs.range, words, words) for i in range(settings.range_passes)),
         one_pass("moments", costs.moments, words + cube, words),
-        PassForecast("solve", rates.solve * max(1.0, (k / 50) ** 3) * (4 if settings.concentrations == "auto" else 1),
+        PassForecast("solve", rates.solve * max(1.0, (k / 50) ** 3) * (4 if settings.scores_candidates else 1),
                      "solver"),
     ]
     sample = min(1.0, 4096 / max(n, 1))
-    if settings.concentrations == "auto":
-        steps.append(one_pass("choose", 12 * costs.refine, 0, 4 * 8 * d * k, sample))
+    if settings.scores_candidates:
+        steps.append(one_pass("choose", 12 * costs.refine, 0, 4 * 8 * d * k, sample / 2))
     if settings.explores:
         draws = min(size.tokens, SAMPLE_WORDS) * settings.sweeps(int(size.tokens))
         fetching = rates.job + entries * min(1.0, SAMPLE_WORDS / max(size.tokens, 1)) * rates.read_entry

@@ -46,6 +46,11 @@ class FitSettings:
         return self.refine_passes + RefineSettings.settling if self.refine_passes else 0
 
     @property
+    def scores_candidates(self) -> bool:
+        """Whether several concentrations are tried on documents; refinement would make them equal."""
+        return self.concentrations == "auto" and self.refine_passes == 0
+
+    @property
     def explores(self) -> bool:
         """Whether topics are sampled before they are refined."""
         return self.refine_passes > 0 and self.explore_sweeps != 0

@@ -14,7 +14,7 @@ from spectral_spark.solve.reconstruct import smoothed_topics
 from spectral_spark.solve.solution import TopicSolution, node_proportions
 
 CANDIDATES = (0.1, 0.3, 1.0, 3.0)
-UNSCORED = 0.3              # where no documents are at hand: small is right for text
+UNSCORED = 0.3              # where no documents are at hand, or topics are refined: small is right for text
 DOCUMENT_CONCENTRATION = 1.0
 LARGE_TOPICS = 64 << 20     # bytes: candidates above this are scored one at a time
 
@@ -28,13 +28,21 @@ class Solved:
 
 
 def solve_moments(moments: MomentState, settings: FitSettings, corpus: CensusResult | None, run: Run) -> Solved:
-    """Solve; with ``concentrations="auto"`` and documents at hand, the candidates are scored on a sample of them."""
+    """Solve; with ``concentrations="auto"`` and documents at hand, the candidates are scored on a sample of them.
+
+    Refinement learns its own concentrations, and after it the one of the start no longer shows
+    (``jobs/bench/REFINE.md``), so none is looked for unless the usual one has no solution.
+    """
     if settings.concentrations != "auto":
         given = settings.concentrations
         concentrations: str | list[float] = given if isinstance(given, str) else _for_tree(list(given), moments)
         return _solved(moments, _solve(moments, settings, concentrations), DOCUMENT_CONCENTRATION)
-    if corpus is None:
-        return _solved(moments, _solve(moments, settings, [UNSCORED]), DOCUMENT_CONCENTRATION)
+    if corpus is None or not settings.scores_candidates:
+        try:
+            return _solved(moments, _solve(moments, settings, [UNSCORED]), DOCUMENT_CONCENTRATION)
+        except InputError:
+            if corpus is None:
+                raise
     best = _best_candidate(moments, settings, corpus, run)
     return _solved(moments, best.solution, best.document_concentration, {"concentration_scores": best.scores})
 
@@ -74,6 +82,8 @@ def _best_candidate(moments: MomentState, settings: FitSettings, corpus: CensusR
 
 def scoring_passes(settings: FitSettings, d: int) -> int:
     """Short passes that choosing among the candidates takes, as far as that is known before the number of topics."""
+    if not settings.scores_candidates:
+        return 0
     large = settings.k != "auto" and 8 * d * int(settings.k) > LARGE_TOPICS
     return len(CANDIDATES) if large else 1
 

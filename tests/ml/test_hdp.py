@@ -3,6 +3,7 @@
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -308,7 +309,7 @@ def test_checkpoints_resume_to_the_same_bits(
         with pytest.raises(KeyboardInterrupt):
             estimator.fit(documents)
     kept = sorted(path.name for path in next((tmp_path / "steps").iterdir()).iterdir())
-    assert kept == ["choose", "moments", "range-1", "range-2"]
+    assert kept == ["moments", "range-1", "range-2"]
     resumed = estimator.fit(documents)
     assert resumed.topicsMatrix().tobytes() == refined.topicsMatrix().tobytes()
     assert [p["name"] for p in resumed.summary.passes] == [
@@ -333,14 +334,34 @@ def test_tensors_per_group(documents: DataFrame, simulated: SimulatedCorpus) -> 
 
 
 def test_large_candidates_are_scored_in_turn_with_the_same_choice(
-    documents: DataFrame, refined: SpectralHDPModel, monkeypatch: pytest.MonkeyPatch
+    documents: DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    together = SpectralHDP(k=5, refinePasses=0, **ARRAYS).fit(documents)
     monkeypatch.setattr(solving, "LARGE_TOPICS", 0)
-    model = SpectralHDP(k=5, refinePasses=1, **ARRAYS).fit(documents)
+    model = SpectralHDP(k=5, refinePasses=0, **ARRAYS).fit(documents)
     names = [step["name"] for step in model.summary.passes]
     assert names.count("choose concentrations") == len(solving.CANDIDATES)
-    assert model.summary.refinement.keys() == refined.summary.refinement.keys()
-    assert model.topicsMatrix().tobytes() == refined.topicsMatrix().tobytes()
+    assert model.summary.refinement == together.summary.refinement
+    assert set(model.summary.refinement["concentration_scores"]) == {"0.1", "0.3", "1", "3"}
+    assert model.topicsMatrix().tobytes() == together.topicsMatrix().tobytes()
+
+
+def test_topics_that_are_refined_need_no_choice_of_concentrations(
+    documents: DataFrame, refined: SpectralHDPModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "choose concentrations" not in {step["name"] for step in refined.summary.passes}
+    assert refined.summary.spectral_concentrations == [solving.UNSCORED]
+    solve = solving._solve
+
+    def picky(moments: Any, settings: Any, concentrations: Any) -> Any:
+        if concentrations == [solving.UNSCORED]:
+            raise InputError("too few positive eigenvalues")
+        return solve(moments, settings, concentrations)
+
+    monkeypatch.setattr(solving, "_solve", picky)
+    other = SpectralHDP(k=5, refinePasses=1, **ARRAYS).fit(documents)
+    assert "choose concentrations" in {step["name"] for step in other.summary.passes}
+    assert set(other.summary.refinement) == set(refined.summary.refinement)
 
 
 def test_vectors_without_a_tree(vectors: DataFrame) -> None:
