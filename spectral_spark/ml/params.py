@@ -109,8 +109,8 @@ class SpectralHDPParams(Params):
     layers = _param("layers", 'layers of the tree to use: "all", 2 (no groups), 3, …', _layers)
     concentrations = _param(
         "concentrations",
-        'of the layers below the root, top to documents: "auto" (learnt by the refinement, or chosen on the data), "calibrated" (from the '
-        "moments) or numbers",
+        'of the layers below the root, top to documents: "auto" (learnt by the refinement; without it, chosen on the '
+        'data), "calibrated" (from the moments) or numbers',
         _concentrations,
     )
     rankRule = _param(
