@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from spectral_spark.engine.capacity import MemoryNeed, memory_need
 from spectral_spark.engine.kernel import Kernel
+from spectral_spark.engine.nearby import DRIVER_ENTRIES, DRIVER_WORDS
 from spectral_spark.engine.packed import shard_count, task_count
 from spectral_spark.ml.settings import AUTO_BASIS, SAMPLE_WORDS, FitSettings
 from spectral_spark.moments.batch import CountBatch
@@ -51,6 +52,7 @@ class SparkRates:
     job : one Spark job, from its start to its end, with nothing to do.
     read_entry : reading and hashing one (word, count) entry of a document on the JVM.
     pack_entry, pack_document : sorting, moving to Python and packing an entry, a document.
+    fetch_entry : the same for an entry that the driver fetches and packs.
     scan_byte : moving a packed byte from the cache to a Python worker.
     ship_byte : a byte of a partial sum from a worker to the driver; broadcast_byte : a byte to an executor.
     solve : seconds of the driver's solve for k = 50; grows with the cube of k.
@@ -60,6 +62,7 @@ class SparkRates:
     read_entry: float = 6e-8
     pack_entry: float = 4.5e-7
     pack_document: float = 6e-6
+    fetch_entry: float = 3.5e-7
     scan_byte: float = 3e-9
     ship_byte: float = 8e-9
     broadcast_byte: float = 6e-9
@@ -140,10 +143,13 @@ def forecast(
     d, p = size.vocab_size, settings.basis_columns(size.vocab_size)
     k = min(p // 2, AUTO_BASIS // 2) if settings.k == "auto" else int(settings.k)
     n, entries = size.documents, size.documents * _distinct(size)
-    tasks = task_count(shard_count(n), cores)
+    tasks, threads = task_count(shard_count(n), cores), max(cores // executors, 1)      # of the driver's machine
+    nearby = entries <= DRIVER_ENTRIES and d <= DRIVER_WORDS
     scan = entries * 4 + n * 20
 
     def one_pass(name: str, per_document: float, state: int, shared: int, share: float = 1.0) -> PassForecast:
+        if nearby:
+            return PassForecast(name, share * n * per_document / threads, "kernel")
         parts = {
             "kernel": share * n * per_document / cores,
             "moving documents": share * scan * rates.scan_byte / cores,
@@ -153,11 +159,13 @@ def forecast(
         }
         return PassForecast(name, float(sum(parts.values())), max(parts, key=lambda part: parts[part]))
 
+    packing = rates.job + entries * rates.fetch_entry if nearby else (
+        3 * rates.job + (entries * rates.pack_entry + n * rates.pack_document) / cores
+    )
     words, cube = 8 * d * p, 8 * p**3 // 6
     steps = [
         PassForecast("inspect", rates.job + entries * rates.read_entry / cores, "reading"),
-        PassForecast(
-            "pack", 3 * rates.job + (entries * rates.pack_entry + n * rates.pack_document) / cores, "packing"),
+        PassForecast("pack", packing, "packing"),
         *(one_pass(f"range {i + 1}", costs.range, words, words) for i in range(settings.range_passes)),
         one_pass("moments", costs.moments, words + cube, words),
         PassForecast("solve", rates.solve * max(1.0, (k / 50) ** 3) * (4 if settings.scores_candidates else 1),
@@ -168,8 +176,9 @@ def forecast(
         steps.append(one_pass("choose", 12 * costs.refine, 0, 4 * 8 * d * k, sample / 2))
     if settings.explores:
         draws = min(size.tokens, SAMPLE_WORDS) * settings.sweeps(int(size.tokens))
-        fetching = rates.job + entries * min(1.0, SAMPLE_WORDS / max(size.tokens, 1)) * rates.read_entry
-        sweeping = draws * costs.sweep / max(cores // executors, 1)         # by the cores of one machine, the driver's
+        sample_entries = entries * min(1.0, SAMPLE_WORDS / max(size.tokens, 1))
+        fetching = 0.0 if nearby else rates.job + sample_entries * rates.read_entry
+        sweeping = draws * costs.sweep / threads
         steps.append(PassForecast("explore", fetching + sweeping, "sampling"))
     rounds = RefineSettings.for_corpus(1, n / shard_count(n), explored=settings.explores).rounds
     for number in range(settings.refine_passes):

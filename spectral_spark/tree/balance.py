@@ -7,10 +7,12 @@ from spectral_spark.tree.census import Census
 from spectral_spark.tree.nodes import DocumentTree
 
 WEIGHT_STEPS = 64            # weights are multiples of 1/64: sums of them are exact, in any order
+MOST_TIMES = 16.0            # that a document counts as much as one of the largest group: a handful shall not rule
 
 
 def group_weights(census: Census, balance: float) -> np.ndarray:
-    """Weight of a document of each node: w ∝ (documents of its top-level group)^-balance.
+    """Weight of a document of each node: w ∝ (documents of its top-level group)^-balance, at most MOST_TIMES that of a
+    document of the largest group.
 
     Deeper nodes have the weight of their group; documents directly at the root are a group of their own. The weighted
     words are as many as the words of the census (whose documents count a word at most as often as the moments do), but
@@ -29,7 +31,7 @@ def group_weights(census: Census, balance: float) -> np.ndarray:
         raise SettingsError(f"group balance is {balance}; give a number from 0 (documents alike) to 1 (groups alike)")
     group = _top_level(census.tree)
     documents = np.bincount(group, census.documents, len(census.tree))[group]
-    weights = np.maximum(documents, 1.0) ** -balance
+    weights = np.minimum((documents.max() / np.maximum(documents, 1.0)) ** balance, MOST_TIMES)
     weighted = float(weights @ census.tokens)
     if weighted > 0:
         weights *= float(census.tokens.sum()) / weighted

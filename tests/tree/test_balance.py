@@ -63,10 +63,19 @@ def test_without_balance_every_weight_is_one() -> None:
         assert group_weights(counted, 0.0).tolist() == [1.0] * len(counted.tree)
 
 
-def test_weights_are_whole_numbers_of_64ths_and_never_none() -> None:
+def test_a_handful_of_documents_does_not_rule() -> None:
     few = {("large",): 20_000, **{(f"tiny {i}",): 1 for i in range(200)}}
     weights = by_path(census(few), 1.0)
-    assert weights["large",] == 1 / 64
+    assert weights["large",] == np.rint(64 * 20_200 / (20_000 + 16 * 200)) / 64
+    assert weights["tiny 7",] == np.rint(64 * 16 * 20_200 / (20_000 + 16 * 200)) / 64
+
+
+def test_weights_are_whole_numbers_of_64ths_and_never_none() -> None:
+    counted = census({("large",): 20_000, ("small",): 1250}, {"large": 3, "small": 3000})
+    weights = by_path(counted, 1.0)
+    assert weights["small",] == pytest.approx(16 * weights["large",], abs=8 / 64)
+    weights = by_path(census({("large",): 16_000, ("small",): 1000}, {"large": 2000, "small": 3}), 1.0)
+    assert weights["large",] == 1.0
     assert all(64 * weight == int(64 * weight) for weight in weights.values())
 
 
