@@ -16,7 +16,8 @@ from pyspark.sql import SparkSession
 from threadpoolctl import threadpool_limits
 
 from spectral_spark.engine.kernel import Kernel
-from spectral_spark.engine.order import State, TreeSum
+from spectral_spark.engine.order import TreeSum
+from spectral_spark.engine.touched import Partial, thinned
 from spectral_spark.errors import SettingsError
 
 SETTING = "spark.spectral.driverEntries"
@@ -73,17 +74,17 @@ class Nearby:
             for shard, rows in groupby(self.batches(decode, round, rounds), key=lambda row: row[0])
         ]
 
-        def state(shard: tuple[int, list[Any]]) -> State:
+        def state(shard: tuple[int, list[Any]]) -> Partial:
             accumulator = kernel.start(shared)
             for documents in shard[1]:
                 accumulator.add(documents)
             arrays = accumulator.arrays()
-            return {name: np.ascontiguousarray(array, np.float64) for name, array in arrays.items()}
+            return thinned({name: np.ascontiguousarray(array, np.float64) for name, array in arrays.items()})
 
         sums = TreeSum(top)
         with threadpool_limits(1), ThreadPoolExecutor(max(1, min(self._threads, len(shards)))) as pool:
             for (shard, _), arrays in zip(shards, pool.map(state, shards), strict=True):
-                sums.push(0, shard, {**arrays})
+                sums.push(0, shard, arrays)
         return sums
 
     def forget(self) -> None:
