@@ -33,6 +33,7 @@ from spectral_spark.engine.order import State
 from spectral_spark.engine.pack_counts import CountDecoder, PackSettings, pack_counts
 from spectral_spark.engine.packed import PackedCorpus
 from spectral_spark.engine.passes import run_pass
+from spectral_spark.engine.nearby import SETTING
 from spectral_spark.engine.session import start_session
 from spectral_spark.moments.kernel import MomentKernel
 from spectral_spark.moments.range import RangeKernel
@@ -202,7 +203,9 @@ def main() -> None:
     options = parser.parse_args()
     work = Path(tempfile.mkdtemp(prefix="spectral-bench-"))
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    spark = start_session("engine benchmark", master="local[2]", settings={"spark.driver.memory": "3g"})
+    spark = start_session("engine benchmark", master="local[2]", settings={
+        "spark.driver.memory": "3g", SETTING: "0",              # how work is spread is what is measured
+    })
     rows: list[dict[str, Any]] = []
     facts = context()
     try:

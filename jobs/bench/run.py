@@ -63,6 +63,7 @@ BENCHMARKS = {benchmark.name: benchmark for benchmark in (
               folder="ibp"),
     Benchmark("ibp_scale", "feature models on millions of rows", folder="ibp"),
     Benchmark("peers", "ours beside MLlib, scikit-learn, gensim and tomotopy", ("corpus",)),
+    Benchmark("driver", "small corpora on the driver beside executors, the same bits", ("corpus",)),
     Benchmark("store", "updates: one per cent, and two hundred in a row", ("corpus",)),
     Benchmark("refine", "the refinement's settings on validation documents", ("corpus",)),
     Benchmark("paper_tables", "the paper's tables, its numbers beside ours", ("enron", "amazon")),
