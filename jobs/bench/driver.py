@@ -23,7 +23,7 @@ STEPS = ("census", "range", "moments", "solve", "refine", "check", "total")
 
 
 def measured(bench: SparkBench, k: int, repeats: int) -> list[dict[str, Any]]:
-    rows = []
+    rows: list[dict[str, Any]] = []
     for fit, settings in FITS.items():
         found: dict[str, dict[str, Any]] = {}
         for turn in range(repeats + 1):
@@ -57,8 +57,8 @@ def main() -> None:
     write_json(RESULTS / f"{name}.json", {"about": about, "k": arguments.k, "rows": rows})
     lines = [{key: value for key, value in row.items() if key != "load"} for row in rows]
     (RESULTS / f"{name}.md").write_text(
-        f"Revision {about['revision']}, {about['machine']['cores']} cores, k = {arguments.k}, seconds of the fastest of "
-        f"{arguments.repeats} fits.\n\n" + markdown_table(lines, ["fit", "where", *STEPS, "bits"])
+        f"Revision {about['revision']}, {about['machine']['cores']} cores, k = {arguments.k}, seconds of the fastest "
+        f"of {arguments.repeats} fits.\n\n" + markdown_table(lines, ["fit", "where", *STEPS, "bits"])
     )
 
 

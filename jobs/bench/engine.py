@@ -29,11 +29,11 @@ from threadpoolctl import threadpool_limits
 
 from spectral_spark.engine.census import take_census
 from spectral_spark.engine.documents import DocumentColumns, inspect_documents
+from spectral_spark.engine.nearby import SETTING
 from spectral_spark.engine.order import State
 from spectral_spark.engine.pack_counts import CountDecoder, PackSettings, pack_counts
 from spectral_spark.engine.packed import PackedCorpus
 from spectral_spark.engine.passes import run_pass
-from spectral_spark.engine.nearby import SETTING
 from spectral_spark.engine.session import start_session
 from spectral_spark.moments.kernel import MomentKernel
 from spectral_spark.moments.range import RangeKernel

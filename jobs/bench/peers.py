@@ -235,8 +235,8 @@ def passed(rows: list[dict[str, Any]], peer: dict[str, Any], alike: bool) -> str
                   default=None)
     if reached is None:
         return "not reached by ours" + (" with groups alike" if alike else "")
-    return (f"passed by {reached['name']}, {reached['budget']} ({headline(reached):.3f}) in {reached['seconds']:.1f} s, "
-            f"{peer['seconds'] / reached['seconds']:.1f}× less time")
+    return (f"passed by {reached['name']}, {reached['budget']} ({headline(reached):.3f}) in {reached['seconds']:.1f} s,"
+            f" {peer['seconds'] / reached['seconds']:.1f}× less time")
 
 
 def plot(document: dict[str, Any], path: Path) -> None:
