@@ -219,7 +219,7 @@ def _seconds_per_word(topics: np.ndarray, batch: CountBatch) -> float:
     sample = DocumentSample.from_batches([batch], SAMPLE_WORDS)
     explorer = Explorer(state, sample, ExploreSettings(), RefineSettings())
     explorer.sweep()
-    return _repeated(explorer.draw) / max(len(sample.words), 1)
+    return _repeated(explorer.sweep) / max(len(sample.words), 1)
 
 
 def _repeated(call: Callable[[], object]) -> float:

@@ -24,7 +24,11 @@ from spectral_spark.refine.hierarchy import Hierarchy, update_hierarchy
 from spectral_spark.refine.random_words import FIXED_POINT
 from spectral_spark.refine.settings import RefineSettings
 from spectral_spark.refine.state import RefineState
+from spectral_spark.refine.surplus import merge_labels, merged, split_heaviest
 
+STAGES, HALF_WAY = (0.4, 0.6), 0.4     # when surplus topics go, as shares of the sweeps, and how many stay in between
+FEWEST_STAGED = 10           # sweeps: fewer leave no time to merge
+WORDS_PER_TOPIC = 20_000     # of the sample: below, surplus topics do harm
 LONGEST = 1 << 13            # words: longer documents wait for the passes
 LARGEST_LOAD = 1 << 30       # what the weights of all topics of a word add up to at most, as whole numbers
 _LANES = 8                   # columns are padded to a multiple of it
@@ -41,10 +45,12 @@ class ExploreSettings:
     blur : share of the corpus' own word frequencies that is mixed into the topics of the start: sharp topics would hold
         on to the words they have.
     first_total, last_total, cooling : the total prior of a document falls from the first to the last over this share of
-        the sweeps: documents that may have many topics at first let go of wrong ones more easily. It is learnt
-        afterwards; the proportions of the tree are learnt from the first sweep on, in which all topics are equally
-        likely.
+        the sweeps (where there are surplus topics, of the sweeps with all of them): documents that may have many
+        topics at first let go of wrong ones more easily. It is learnt afterwards; the proportions of the tree are
+        learnt from the first sweep on, in which all topics are equally likely.
     smoothing : added to the topic-word counts of the sample.
+    surplus : topics beyond those asked for at first, as a share of them, merged in two steps; only where the sample has
+        WORDS_PER_TOPIC words for each, or they would share out what is hardly enough for one.
     averaged : share of the sweeps at the end whose counts are averaged.
     """
 
@@ -54,6 +60,7 @@ class ExploreSettings:
     last_total: float = 2.0
     cooling: float = 0.5
     smoothing: float = 0.05
+    surplus: float = 0.5
     averaged: float = 0.2
 
     def __post_init__(self) -> None:
@@ -68,6 +75,16 @@ class ExploreSettings:
         for name in ("cooling", "smoothing", "averaged"):
             if not getattr(self, name) > 0:
                 raise SettingsError(f"exploration: {name} is {getattr(self, name)}; it must be positive")
+        if not 0 <= self.surplus <= 4:
+            raise SettingsError(f"exploration: surplus is {self.surplus}; give 0 for none, at most 4")
+
+    def columns(self, k: int, words: int) -> dict[int, int]:
+        """How many topics there are from which sweep on; the last number is k."""
+        wide = k + int(self.surplus * k)
+        if wide == k or self.sweeps < FEWEST_STAGED or words < WORDS_PER_TOPIC * wide:
+            return {0: k}
+        first, second = (int(share * self.sweeps) for share in STAGES)
+        return {0: wide, first: k + int(self.surplus * k * HALF_WAY), second: k}
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,20 +138,20 @@ class Explorer:
         slot = np.zeros(len(frequency), np.int32)
         slot[self._used] = np.arange(len(self._used))
         self._words, self._topics = slot[sample.words], np.zeros(len(sample.words), np.int32)
-        own = start.statistics[self._used] / np.maximum(start.statistics.sum(axis=0), 1e-300)
+        self._columns, nodes = settings.columns(start.k, len(sample.words)), len(start.parent)
+        k = self._columns[0]
+        statistics = split_heaviest(start.statistics, k, seed) if k > start.k else start.statistics
+        own = statistics[self._used] / np.maximum(statistics.sum(axis=0), 1e-300)
         common = frequency[self._used, None] / max(len(sample.words), 1)
-        blurred = ((1.0 - settings.blur) * own + settings.blur * common) * (len(sample.words) / start.k)
+        blurred = ((1.0 - settings.blur) * own + settings.blur * common) * (len(sample.words) / k)
         self._counts = blurred.astype(np.float32).astype(np.float64)   # multiples of 1/64 after the first sweep
         self._weights = start.node_weight[sample.nodes]
-        self._likelihood = np.zeros((len(self._used), -(-start.k // _LANES) * _LANES), np.float32)
-        nodes = len(start.parent)
         self._hierarchy = Hierarchy(
-            np.full((nodes, start.k), 1.0 / start.k),
-            np.append(start.hierarchy.concentrations[:-1], settings.first_total),
+            np.full((nodes, k), 1.0 / k), np.append(start.hierarchy.concentrations[:-1], settings.first_total),
         )
         self._lengths = np.diff(sample.indptr)
-        self._threads = max(1, min(threads, _TABLES_BYTES // (8 * nodes * start.k)))
-        self._average, self._done = np.zeros(self._counts.shape), 0
+        self._threads = max(1, min(threads, _TABLES_BYTES // (8 * nodes * k)))
+        self._average, self._done = np.zeros((len(self._used), start.k)), 0
         self._seed = (seed, start.k)
 
     def sweep(self) -> None:
@@ -142,12 +159,13 @@ class Explorer:
         if not len(self._words):
             return
         settings = self._settings
+        if self._done in self._columns and self._done:
+            self._merge(self._columns[self._done])
         smooth = self._counts.astype(np.float32)
         smooth += np.float32(settings.smoothing)
         smooth *= (1.0 / smooth.sum(axis=0, dtype=np.float64)).astype(np.float32)
         smooth /= smooth.max(axis=1, keepdims=True)
-        self._likelihood[:, : self._start.k] = smooth
-        tables = self.draw()
+        tables = self.draw(_padded(smooth))
         self._counts[:] = 0.0
         self._backend.count_words(self._sample.indptr, self._words, self._topics, self._weights, self._counts)
         self._learn(tables)
@@ -155,8 +173,19 @@ class Explorer:
         if self._done > (1.0 - settings.averaged) * settings.sweeps:
             self._average += self._counts
 
-    def draw(self) -> np.ndarray:
+    def _merge(self, k: int) -> None:
+        """Go on with k topics: words keep theirs under its new number."""
+        labels = merge_labels(self._counts, k)
+        self._topics = labels[self._topics]
+        self._counts = merged(self._counts, labels)
+        self._hierarchy = Hierarchy(merged(self._hierarchy.proportions, labels), self._hierarchy.concentrations)
+
+    def draw(self, likelihood: np.ndarray) -> np.ndarray:
         """Draw topics from those of the sweep before, in as many parts as there are threads.
+
+        Parameters
+        ----------
+        likelihood : float32 array of shape (words, k or more, the rest zero), at most one.
 
         Returns
         -------
@@ -171,7 +200,7 @@ class Explorer:
         def part(number: int) -> np.ndarray:
             tables = np.zeros(prior.shape, np.int64)
             self._backend.sweep(
-                sample.indptr, self._words, self._topics, sample.nodes, prior, self._likelihood, scale,
+                sample.indptr, self._words, self._topics, sample.nodes, prior, likelihood, scale,
                 int(borders[number]), int(borders[number + 1]), seed, self._done == 0, tables,
             )
             return tables
@@ -194,7 +223,8 @@ class Explorer:
         concentrations, settings = learnt.concentrations.copy(), self._settings
         if not self._options.learn_concentrations:
             concentrations[-1] = self._start.document_concentration
-        share = (self._done + 1) / (settings.cooling * settings.sweeps)
+        stage = STAGES[0] if len(self._columns) > 1 else 1.0               # surplus topics are merged cold
+        share = (self._done + 1) / (settings.cooling * stage * settings.sweeps)
         if share < 1.0:
             cooled = settings.first_total * (settings.last_total / settings.first_total) ** share
             concentrations[-1] = max(concentrations[-1], cooled)
@@ -212,3 +242,11 @@ class Explorer:
         if not self._options.learn_concentrations:
             concentrations = start.hierarchy.concentrations
         return start.replaced(statistics, Hierarchy(self._hierarchy.proportions, concentrations), start.node_tables)
+
+
+def _padded(likelihood: np.ndarray) -> np.ndarray:
+    """With columns of zeros up to a multiple of the lanes."""
+    words, k = likelihood.shape
+    wide = np.zeros((words, -(-k // _LANES) * _LANES), np.float32)
+    wide[:, :k] = likelihood
+    return wide

@@ -1,0 +1,62 @@
+"""More topics than asked for at first: what they find is merged to the number asked for, the most alike first.
+
+A sampler with as many topics as are wanted has none to spare for a theme it has missed, and one that holds two themes
+does not let go of either. With a surplus every theme finds a topic, and merging two that say the same costs nothing.
+"""
+
+import numpy as np
+from scipy.special import xlogy
+
+
+def split_heaviest(statistics: np.ndarray, columns: int, seed: int) -> np.ndarray:
+    """Topic-word counts (d, k) → (d, columns): the heaviest topics give a random part of every word to a new one."""
+    k = statistics.shape[1]
+    heaviest = np.argsort(-statistics.sum(axis=0), kind="stable")[: columns - k]
+    given = statistics[:, heaviest] * np.random.default_rng([seed, columns]).random((len(statistics), len(heaviest)))
+    wide = np.hstack([statistics, given])
+    wide[:, heaviest] -= given
+    return wide
+
+
+def merge_labels(counts: np.ndarray, k: int) -> np.ndarray:
+    """Which topics to merge so that k are left: always the two whose words lose least likelihood under one topic.
+
+    Parameters
+    ----------
+    counts : array of shape (words, columns), how often each topic has each word; columns ≥ k.
+
+    Returns
+    -------
+    int32 array of shape (columns,), the new number of each topic, from 0 to k − 1.
+    """
+    counts, columns = counts.copy(), counts.shape[1]
+    owner, alive = np.arange(columns), np.ones(columns, bool)
+    own = _likelihood(counts)
+    cost = np.full((columns, columns), np.inf)
+    for i in range(columns - 1):
+        cost[i, i + 1 :] = own[i] + own[i + 1 :] - _likelihood(counts[:, i + 1 :] + counts[:, i : i + 1])
+    for _ in range(columns - k):
+        i, j = divmod(int(cost.argmin()), columns)
+        counts[:, i] += counts[:, j]
+        owner[owner == j], alive[j] = i, False
+        cost[j, :] = cost[:, j] = cost[i, :] = cost[:, i] = np.inf
+        own[i] = _likelihood(counts[:, i : i + 1])[0]
+        others = np.flatnonzero(alive & (np.arange(columns) != i))
+        new = own[i] + own[others] - _likelihood(counts[:, others] + counts[:, i : i + 1])
+        cost[np.minimum(others, i), np.maximum(others, i)] = new
+    return np.searchsorted(np.flatnonzero(alive), owner).astype(np.int32)
+
+
+def merged(columns: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Columns (rows, n) added up by their new number, (rows, largest label + 1)."""
+    sums = np.zeros((len(columns), int(labels.max()) + 1))
+    for column, label in enumerate(labels):
+        sums[:, label] += columns[:, column]
+    return sums
+
+
+def _likelihood(counts: np.ndarray) -> np.ndarray:
+    """Σ c log(c / Σ c) of every column."""
+    totals = counts.sum(axis=0)
+    result: np.ndarray = xlogy(counts, counts).sum(axis=0) - xlogy(totals, totals)
+    return result
