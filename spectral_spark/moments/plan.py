@@ -1,6 +1,7 @@
 """Sets up a moment pass for a corpus and turns its sums into a MomentState."""
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -107,9 +108,10 @@ class MomentPlan:
         census = Census(self.census.tree, counts[:, 0].astype(np.int64), *counts[:, 1:].T)
         self._check(census)
         b = self.basis.projection
-        halves = LeafMoments.from_sums(half_a, b), LeafMoments.from_sums(half_b, b)
+        with ThreadPoolExecutor(2) as pool:                 # each half by itself: the same bits, in half the time
+            one, other = pool.map(lambda half: LeafMoments.from_sums(half, b), (half_a, half_b))
         return MomentState(
-            self.basis, self.weighting, self.kernel.cap, self.slots, halves, census,
+            self.basis, self.weighting, self.kernel.cap, self.slots, (one, other), census,
             half_a["node_first"] + half_b["node_first"], half_a["noise"] + half_b["noise"],
             self._groups(half_a, half_b), tuple(sorted(sources)),
             dropped + int(half_a["dropped"][0] + half_b["dropped"][0]),
