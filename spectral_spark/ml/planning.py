@@ -55,6 +55,7 @@ class SparkRates:
     fetch_entry : the same for an entry that the driver fetches and packs.
     scan_byte : moving a packed byte from the cache to a Python worker.
     ship_byte : a byte of a partial sum from a worker to the driver; broadcast_byte : a byte to an executor.
+    further_thread : what each thread of the driver beyond the first adds to its speed.
     solve : seconds of the driver's solve for k = 50; grows with the cube of k.
     """
 
@@ -66,7 +67,8 @@ class SparkRates:
     scan_byte: float = 3e-9
     ship_byte: float = 8e-9
     broadcast_byte: float = 6e-9
-    solve: float = 0.8
+    further_thread: float = 0.3
+    solve: float = 0.3
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,8 @@ def forecast(
     d, p = size.vocab_size, settings.basis_columns(size.vocab_size)
     k = min(p // 2, AUTO_BASIS // 2) if settings.k == "auto" else int(settings.k)
     n, entries = size.documents, size.documents * _distinct(size)
-    tasks, threads = task_count(shard_count(n), cores), max(cores // executors, 1)      # of the driver's machine
+    tasks = task_count(shard_count(n), cores)
+    threads = 1.0 + rates.further_thread * (max(cores // executors, 1) - 1)         # of the driver's machine
     nearby = entries <= DRIVER_ENTRIES and d <= DRIVER_WORDS
     scan = entries * 4 + n * 20
 
