@@ -75,8 +75,8 @@ class ExploreSettings:
         for name in ("cooling", "smoothing", "averaged"):
             if not getattr(self, name) > 0:
                 raise SettingsError(f"exploration: {name} is {getattr(self, name)}; it must be positive")
-        if not 0 <= self.surplus <= 4:
-            raise SettingsError(f"exploration: surplus is {self.surplus}; give 0 for none, at most 4")
+        if not 0 <= self.surplus <= 1:
+            raise SettingsError(f"exploration: surplus is {self.surplus}; give 0 for none, 1 at most")
 
     def columns(self, k: int, words: int) -> dict[int, int]:
         """How many topics there are from which sweep on; the last number is k."""

@@ -68,7 +68,7 @@ def test_surplus_only_where_there_are_words_and_sweeps_enough() -> None:
     assert ExploreSettings(9).columns(50, many) == {0: 50}
     assert ExploreSettings(100, surplus=0.0).columns(50, many) == {0: 50}
     assert ExploreSettings(10).columns(1, many) == {0: 1}
-    for wrong in (-0.1, 5.0, float("nan")):
+    for wrong in (-0.1, 1.1, float("nan")):
         with pytest.raises(SettingsError, match="surplus"):
             ExploreSettings(100, surplus=wrong)
 
@@ -103,6 +103,16 @@ def test_the_same_bits_from_any_loop_and_any_number_of_threads() -> None:
         assert other.hierarchy.proportions.tobytes() == states[0].hierarchy.proportions.tobytes()
     assert states[0].k == drawn.topics.shape[1]
     np.testing.assert_allclose(states[0].hierarchy.proportions.sum(axis=1), 1.0)
+
+
+@pytest.mark.usefixtures("few_words")
+@pytest.mark.parametrize(("k", "surplus"), [(8, 1.0), (3, 0.5), (2, 0.5), (1, 1.0)])
+def test_as_many_topics_come_out_as_went_in(k: int, surplus: float) -> None:
+    drawn = draw(100, k=k, seed=1)
+    state = explored(drawn, drawn.topics, surplus, sweeps=10)
+    assert state.statistics.shape == drawn.topics.shape
+    assert state.hierarchy.proportions.shape[1] == k
+    assert np.isfinite(state.statistics).all()
 
 
 @pytest.mark.usefixtures("few_words")

@@ -44,7 +44,8 @@ FLAGS = (
     Flag("group-balance", "whom sampling and refinement serve: 0 (default) all documents alike, so that a large group "
          "gets most of the topics; 1 all top-level groups of the tree alike, where each matters as much; between, say "
          "0.5, where some groups have only a handful of documents. A document counts in proportion to (documents of "
-         "its group)^-B; the moments stay those of the documents as they are", fraction, "B"),
+         "its group)^-B, at most 16 times one of the largest group; the moments stay those of the "
+         "documents as they are", fraction, "B"),
     Flag("seed", "of everything random (default 0)", whole_number(), "N"),
     Flag("rank-rule", "how k = auto counts topics (default noise-floor)", choices=RANK_RULES),
     Flag("basis", "collect the moments in this basis (see 'spectral-spark basis'), so they add up with other fits' "
