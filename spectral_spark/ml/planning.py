@@ -178,7 +178,7 @@ def forecast(
     if settings.scores_candidates:
         steps.append(one_pass("choose", 12 * costs.refine, 0, 4 * 8 * d * k, sample / 2))
     if settings.explores:
-        draws = min(size.tokens, SAMPLE_WORDS) * settings.sweeps(int(size.tokens))
+        draws = ExploreSettings(settings.sweeps(int(size.tokens))).draws(k, min(int(size.tokens), SAMPLE_WORDS))
         sample_entries = entries * min(1.0, SAMPLE_WORDS / max(size.tokens, 1))
         fetching = 0.0 if nearby else rates.job + sample_entries * rates.read_entry
         sweeping = draws * costs.sweep / threads
@@ -220,7 +220,7 @@ def _seconds_per_word(topics: np.ndarray, batch: CountBatch) -> float:
         float(batch.counts.sum()), float(batch.n_documents),
     )
     sample = DocumentSample.from_batches([batch], SAMPLE_WORDS)
-    explorer = Explorer(state, sample, ExploreSettings(), RefineSettings())
+    explorer = Explorer(state, sample, ExploreSettings(surplus=0.0), RefineSettings())
     explorer.sweep()
     return _repeated(explorer.sweep) / max(len(sample.words), 1)
 

@@ -43,9 +43,9 @@ class Backend(Protocol):
         """Posterior-mean proportions (n, k) under priors of shape (n, k)."""
 
     def sweep(
-        self, indptr: np.ndarray, words: np.ndarray, topics: np.ndarray, nodes: np.ndarray, prior: np.ndarray,
-        likelihood: np.ndarray, scale: np.ndarray, first: int, last: int, seed: np.uint64, cold: bool,
-        tables: np.ndarray,
+        self, indptr: np.ndarray, words: np.ndarray, topics: np.ndarray, nodes: np.ndarray, weights: np.ndarray,
+        prior: np.ndarray, likelihood: np.ndarray, first: int, last: int, seed: np.uint64, cold: bool,
+        counts: np.ndarray, tables: np.ndarray,
     ) -> None:
         """Gibbs sampling: draw the topic of every word of the documents ``first`` to ``last`` once more.
 
@@ -53,19 +53,16 @@ class Backend(Protocol):
         ----------
         indptr : int64 array of shape (n + 1,); words : int32 array of shape (tokens,) into the rows of ``likelihood``.
         topics : int32 array of shape (tokens,), drawn before, and changed here.
-        nodes : int32 array of shape (n,); prior : float32 array of shape (nodes, k).
-        likelihood : float32 array of shape (words, k or more, the rest zero), at most one.
-        scale : float32 array of shape (n,), what turns the weights of a document into whole numbers below 2^30.
+        nodes : int32 array of shape (n,); documents of a node that stand together are swept faster.
+        weights : int64 array of shape (n,), what a word of a document adds to ``counts``.
+        prior : int64 array of shape (nodes, k), positive, in units of 1 / PRIOR_STEPS.
+        likelihood : uint16 array of shape (words, k), LIKELIHOOD_STEPS at the largest of a row.
         seed : of this sweep.
         cold : nothing was drawn before.
+        counts : int64 array of shape (words, k), gains the words by topic.
         tables : int64 array of shape (nodes, k), gains every document's expected number of draws from its node in
             units of 1 / FIXED_POINT.
         """
-
-    def count_words(
-        self, indptr: np.ndarray, words: np.ndarray, topics: np.ndarray, weights: np.ndarray, counts: np.ndarray
-    ) -> None:
-        """Add the weight of its document, float64 of shape (n,), to counts[word, topic], float64, for every word."""
 
 
 def backend_name(choice: str = "auto") -> str:

@@ -10,7 +10,16 @@ pays once (numba's cache on disk is a pickle, so it is not used).
 import numpy as np
 from numba import njit
 
-from spectral_spark.refine.random_words import DOCUMENT_STEP, FIXED_POINT, MIX_1, MIX_2, WORD_STEP
+from spectral_spark.refine.whole_numbers import (
+    DOCUMENT_STEP,
+    FIXED_POINT,
+    MIX_1,
+    MIX_2,
+    PRIOR_BITS,
+    PRIOR_STEPS,
+    UNIFORM,
+    WORD_STEP,
+)
 
 NEGLIGIBLE = 1e-9            # words: a topic below this in a document does not come back and moves no result visibly
 _LOG2E, _LN2_HIGH, _LN2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
@@ -206,67 +215,80 @@ def _infer(
 
 @njit(nogil=True, error_model="numpy")
 def sweep(
-    indptr: np.ndarray, words: np.ndarray, topics: np.ndarray, nodes: np.ndarray, prior: np.ndarray,
-    likelihood: np.ndarray, scale: np.ndarray, first: int, last: int, seed: int, cold: bool, tables: np.ndarray,
+    indptr: np.ndarray, words: np.ndarray, topics: np.ndarray, nodes: np.ndarray, weights: np.ndarray,
+    prior: np.ndarray, likelihood: np.ndarray, first: int, last: int, seed: int, cold: bool,
+    counts: np.ndarray, tables: np.ndarray,
 ) -> None:
-    """See ``backend.Backend.sweep``. Whole-number weights add up in any order, so the compiler may use vectors; most
-    words keep their topic, so the old one comes first, and nothing is written unless it changes."""
-    k, columns = prior.shape[1], likelihood.shape[1]
-    load, count = np.zeros(columns, np.float32), np.zeros(columns, np.int32)
+    """See ``backend.Backend.sweep``. A document has few topics: only these are weighed one by one, and what the prior
+    adds is summed up once for every word of a node. The choice among them has no branches that depend on the draw."""
+    k = prior.shape[1]
+    count = np.zeros(k, np.int64)                    # words of the document by topic, before it is swept
+    inside = np.zeros(k + 1, np.uint32)              # its topics in ascending order,
+    many = np.zeros(k + 1, np.int64)                 # how many words they have,
+    place = np.zeros(k, np.uint32)                   # and where in the list each stands
+    sums = np.zeros(k + 1, np.int64)
+    around = np.zeros(len(likelihood), np.int64)     # what the prior of a node adds to a word,
+    known = np.full(len(likelihood), -1, np.int32)   # and the node it stands for
     for d in range(first, last):
-        node, size = nodes[d], scale[d]
-        for j in range(k):
-            count[j] = 0
+        node, size = nodes[d], 0
         if not cold:
             for t in range(indptr[d], indptr[d + 1]):
                 count[topics[t]] += 1
-        for j in range(k):
-            load[j] = (prior[node, j] + np.float32(count[j])) * size
+            for j in range(k):
+                inside[size], many[size], place[j] = j, count[j], size
+                size += count[j] > 0
+                count[j] = 0
         x = seed + np.uint64(d) * np.uint64(DOCUMENT_STEP)
-        everything, summed = np.int32(0), -1    # the sum of the loads, and the word it stands for
         for t in range(indptr[d], indptr[d + 1]):
             word, old = words[t], topics[t]
-            if word != summed:                  # repeated words stand side by side
-                everything, summed = np.int32(0), word
-                for j in range(columns):
-                    everything += np.int32(load[j] * likelihood[word, j])
-            own = np.int32(load[old] * likelihood[word, old])
-            without = own
-            if not cold:                        # the word itself does not count
-                without = np.int32((prior[node, old] + np.float32(count[old] - 1)) * size * likelihood[word, old])
-            total = everything + without - own
+            if known[word] != node:
+                total = np.int64(0)
+                for j in range(k):
+                    total += prior[node, j] * np.int64(likelihood[word, j])
+                around[word], known[word] = total, node
+            if not cold:
+                many[place[old]] -= 1                # the word itself does not count
+            total = np.int64(0)
+            for i in range(size):
+                total += many[i] * np.int64(likelihood[word, inside[i]])
+                sums[i] = total
             x += np.uint64(WORD_STEP)
             y = (x ^ (x >> np.uint64(30))) * np.uint64(MIX_1)
             y = (y ^ (y >> np.uint64(27))) * np.uint64(MIX_2)
             y ^= y >> np.uint64(31)
-            left = np.int32(((y >> np.uint64(32)) * np.uint64(total)) >> np.uint64(32)) - without
-            new = int(old)
-            if left >= 0:
-                for j in range(k):
-                    if j != old:
-                        left -= np.int32(load[j] * likelihood[word, j])
-                        if left < 0:
-                            new = j
-                            break
-            if cold or new != old:
-                if not cold:
-                    count[old] -= 1
-                    load[old] = (prior[node, old] + np.float32(count[old])) * size
-                count[new] += 1
-                load[new] = (prior[node, new] + np.float32(count[new])) * size
-                topics[t], summed = new, -1
-        for j in range(k):
-            alpha, draws = np.float64(prior[node, j]), 0.0
-            for i in range(count[j]):
-                draws += alpha / (alpha + i)
-            tables[node, j] += np.int64(draws * FIXED_POINT)
-
-
-@njit(nogil=True)
-def count_words(
-    indptr: np.ndarray, words: np.ndarray, topics: np.ndarray, weights: np.ndarray, counts: np.ndarray
-) -> None:
-    """See ``backend.Backend.count_words``."""
-    for d in range(len(weights)):
-        for t in range(indptr[d], indptr[d + 1]):
-            counts[words[t], topics[t]] += weights[d]
+            left = np.int64(np.float64(y >> np.uint64(11)) * UNIFORM * np.float64(total * PRIOR_STEPS + around[word]))
+            drawn, i = left >> PRIOR_BITS, 0
+            if drawn < total:
+                for s in range(size):
+                    i += sums[s] <= drawn
+                new = np.int32(inside[i])
+                many[i] += 1
+            else:
+                left -= total * PRIOR_STEPS
+                new = np.int32(0)
+                for j in range(k - 1):
+                    left -= prior[node, j] * np.int64(likelihood[word, j])
+                    if left < 0:
+                        break
+                    new += 1
+                for s in range(size):
+                    i += inside[s] < new
+                if i == size or inside[i] != new:
+                    for s in range(size, i, -1):
+                        inside[s], many[s] = inside[s - 1], many[s - 1]
+                        place[inside[s]] = s
+                    inside[i], many[i], place[new] = new, 0, i
+                    size += 1
+                many[i] += 1
+            topics[t] = new
+            counts[word, new] += weights[d]
+            if not cold and many[place[old]] == 0:
+                size -= 1
+                for s in range(place[old], size):
+                    inside[s], many[s] = inside[s + 1], many[s + 1]
+                    place[inside[s]] = s
+        for i in range(size):
+            alpha, draws = np.float64(prior[node, inside[i]]) / PRIOR_STEPS, 0.0
+            for n in range(many[i]):
+                draws += alpha / (alpha + n)
+            tables[node, inside[i]] += np.int64(draws * FIXED_POINT)

@@ -5,9 +5,11 @@ documents holds one topic, drawn again in every sweep given the others of its do
 before (Gibbs sampling). Drawn topics change places where expected counts would stay, and the words remember them from
 sweep to sweep.
 
-Topics stand still during a sweep, so documents do not depend on each other; and what a sweep counts are whole numbers,
-of words or, where documents have weights, of 64ths of a word. The result is the same bit for bit with any number of
-threads, and compiled or not.
+Where there are words enough, half of the documents do for the search, with more topics than asked for, which are merged
+on the way; then all documents are drawn anew from the topics found.
+
+Topics stand still during a sweep, so documents do not depend on each other; what a sweep weighs and counts are whole
+numbers. The result is the same bit for bit with any number of threads, and compiled or not.
 """
 
 from collections.abc import Iterable
@@ -21,18 +23,18 @@ from spectral_spark.errors import SettingsError
 from spectral_spark.moments.batch import CountBatch
 from spectral_spark.refine.backend import load_backend
 from spectral_spark.refine.hierarchy import Hierarchy, update_hierarchy
-from spectral_spark.refine.random_words import FIXED_POINT
 from spectral_spark.refine.settings import RefineSettings
 from spectral_spark.refine.state import RefineState
 from spectral_spark.refine.surplus import merge_labels, merged, split_heaviest
+from spectral_spark.refine.whole_numbers import FIXED_POINT, LIKELIHOOD_STEPS, PRIOR_STEPS
+from spectral_spark.tree.balance import WEIGHT_STEPS
 
-STAGES, HALF_WAY = (0.4, 0.6), 0.4     # when surplus topics go, as shares of the sweeps, and how many stay in between
+STAGES, HALF_WAY = (0.3, 0.45), 0.4    # when surplus topics go, as shares of the sweeps, and how many stay in between
+SEARCH, SEARCHED = 0.6, 2    # the share of the sweeps that search, in every second document
 FEWEST_STAGED = 10           # sweeps: fewer leave no time to merge
 WORDS_PER_TOPIC = 20_000     # of the sample: below, surplus topics do harm
 LONGEST = 1 << 13            # words: longer documents wait for the passes
-LARGEST_LOAD = 1 << 30       # what the weights of all topics of a word add up to at most, as whole numbers
-_LANES = 8                   # columns are padded to a multiple of it
-_TABLES_BYTES = 256 << 20    # of all threads together
+_THREADS_BYTES = 256 << 20   # of the sums of all threads together
 
 
 @dataclass(frozen=True)
@@ -81,10 +83,20 @@ class ExploreSettings:
     def columns(self, k: int, words: int) -> dict[int, int]:
         """How many topics there are from which sweep on; the last number is k."""
         wide = k + int(self.surplus * k)
-        if wide == k or self.sweeps < FEWEST_STAGED or words < WORDS_PER_TOPIC * wide:
+        if not self.searches(k, words):
             return {0: k}
         first, second = (int(share * self.sweeps) for share in STAGES)
         return {0: wide, first: k + int(self.surplus * k * HALF_WAY), second: k}
+
+    def searches(self, k: int, words: int) -> bool:
+        """Whether there are words and sweeps enough to search with surplus topics in a part of the documents."""
+        wide = k + int(self.surplus * k)
+        return wide > k and self.sweeps >= FEWEST_STAGED and words >= WORDS_PER_TOPIC * wide
+
+    def draws(self, k: int, words: int) -> float:
+        """How many words are drawn in all sweeps together."""
+        searching = SEARCH if self.searches(k, words) else 0.0
+        return words * self.sweeps * (1.0 - searching + searching / SEARCHED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +135,17 @@ class DocumentSample:
     def documents(self) -> int:
         return len(self.nodes)
 
+    def taken(self, rows: np.ndarray) -> "DocumentSample":
+        """These documents, in this order."""
+        lengths = np.diff(self.indptr)[rows]
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        words = np.arange(indptr[-1]) + np.repeat(self.indptr[rows] - indptr[:-1], lengths)
+        return DocumentSample(indptr, self.words[words], self.nodes[rows])
+
+    def by_node(self) -> "DocumentSample":
+        """The documents of a node stand together."""
+        return self.taken(np.argsort(self.nodes, kind="stable"))
+
 
 class Explorer:
     """Sweeps over a sample, one by one, and the state that they lead to."""
@@ -131,45 +154,55 @@ class Explorer:
         self, start: RefineState, sample: DocumentSample, settings: ExploreSettings, options: RefineSettings, *,
         seed: int = 0, threads: int = 1,
     ) -> None:
-        self._start, self._sample, self._settings, self._options = start, sample, settings, options
+        self._start, self._settings, self._options, self._seed = start, settings, options, (seed, start.k)
         self._backend = load_backend(options.backend)
         frequency = np.bincount(sample.words, minlength=len(start.statistics))
         self._used = np.flatnonzero(frequency)                         # the words of the sample
         slot = np.zeros(len(frequency), np.int32)
         slot[self._used] = np.arange(len(self._used))
-        self._words, self._topics = slot[sample.words], np.zeros(len(sample.words), np.int32)
+        self._whole = DocumentSample(sample.indptr, slot[sample.words], sample.nodes)
         self._columns, nodes = settings.columns(start.k, len(sample.words)), len(start.parent)
+        searches = settings.searches(start.k, len(sample.words))
+        self._everything_from = int(SEARCH * settings.sweeps) if searches else 0
+        self._draw_anew(self._whole.taken(np.arange(0, sample.documents, SEARCHED)) if searches else self._whole)
         k = self._columns[0]
         statistics = split_heaviest(start.statistics, k, seed) if k > start.k else start.statistics
         own = statistics[self._used] / np.maximum(statistics.sum(axis=0), 1e-300)
         common = frequency[self._used, None] / max(len(sample.words), 1)
-        blurred = ((1.0 - settings.blur) * own + settings.blur * common) * (len(sample.words) / k)
+        blurred = ((1.0 - settings.blur) * own + settings.blur * common) * (len(self._sample.words) / k)
         self._counts = blurred.astype(np.float32).astype(np.float64)   # multiples of 1/64 after the first sweep
-        self._weights = start.node_weight[sample.nodes]
         self._hierarchy = Hierarchy(
             np.full((nodes, k), 1.0 / k), np.append(start.hierarchy.concentrations[:-1], settings.first_total),
         )
-        self._lengths = np.diff(sample.indptr)
-        self._threads = max(1, min(threads, _TABLES_BYTES // (8 * nodes * k)))
+        self._threads = max(1, min(threads, _THREADS_BYTES // (8 * (nodes + len(self._used)) * k)))
         self._average, self._done = np.zeros((len(self._used), start.k)), 0
-        self._seed = (seed, start.k)
+
+    def _draw_anew(self, sample: DocumentSample) -> None:
+        """Go on with these documents, whose words hold no topic yet."""
+        self._sample, self._cold = sample.by_node(), True
+        self._topics = np.zeros(len(sample.words), np.int32)
+        self._weights = np.rint(self._start.node_weight[self._sample.nodes] * WEIGHT_STEPS).astype(np.int64)
+        lengths = np.diff(self._sample.indptr)
+        self._lengths, self._length_of = np.unique(lengths, return_inverse=True)
 
     def sweep(self) -> None:
         """Draw the topic of every word once more."""
-        if not len(self._words):
+        if not len(self._whole.words):
             return
         settings = self._settings
-        if self._done in self._columns and self._done:
+        if self._done and self._done in self._columns:
             self._merge(self._columns[self._done])
+        if self._done and self._done == self._everything_from:
+            self._counts *= len(self._whole.words) / max(len(self._topics), 1)
+            self._draw_anew(self._whole)
         smooth = self._counts.astype(np.float32)
         smooth += np.float32(settings.smoothing)
         smooth *= (1.0 / smooth.sum(axis=0, dtype=np.float64)).astype(np.float32)
-        smooth /= smooth.max(axis=1, keepdims=True)
-        tables = self.draw(_padded(smooth))
-        self._counts[:] = 0.0
-        self._backend.count_words(self._sample.indptr, self._words, self._topics, self._weights, self._counts)
+        smooth *= np.float32(LIKELIHOOD_STEPS) / smooth.max(axis=1, keepdims=True)
+        counts, tables = self.draw(np.rint(smooth).astype(np.uint16))
+        self._counts = counts / WEIGHT_STEPS
         self._learn(tables)
-        self._done += 1
+        self._done, self._cold = self._done + 1, False
         if self._done > (1.0 - settings.averaged) * settings.sweeps:
             self._average += self._counts
 
@@ -180,42 +213,43 @@ class Explorer:
         self._counts = merged(self._counts, labels)
         self._hierarchy = Hierarchy(merged(self._hierarchy.proportions, labels), self._hierarchy.concentrations)
 
-    def draw(self, likelihood: np.ndarray) -> np.ndarray:
+    def draw(self, likelihood: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Draw topics from those of the sweep before, in as many parts as there are threads.
 
         Parameters
         ----------
-        likelihood : float32 array of shape (words, k or more, the rest zero), at most one.
+        likelihood : uint16 array of shape (words, k), LIKELIHOOD_STEPS where a topic likes a word most.
 
         Returns
         -------
-        int64 array of shape (nodes, k), the expected tables of every node in units of 1 / FIXED_POINT.
+        counts : int64 array of shape (words, k), how often topics hold words, in units of 1 / WEIGHT_STEPS.
+        tables : int64 array of shape (nodes, k), the expected tables of every node in units of 1 / FIXED_POINT.
         """
         sample, hierarchy = self._sample, self._hierarchy
-        prior = (hierarchy.concentrations[-1] * hierarchy.proportions).astype(np.float32)
-        scale = np.float32(LARGEST_LOAD) / (self._lengths.astype(np.float32) + prior.sum(axis=1)[sample.nodes])
+        prior = hierarchy.concentrations[-1] * hierarchy.proportions * PRIOR_STEPS
+        prior = np.maximum(np.rint(prior), 1.0).astype(np.int64)
         seed = np.random.SeedSequence([*self._seed, self._done]).generate_state(1, np.uint64)[0]
-        borders = np.searchsorted(sample.indptr, np.linspace(0, len(self._words), self._threads + 1))
+        borders = np.searchsorted(sample.indptr, np.linspace(0, len(sample.words), self._threads + 1))
 
-        def part(number: int) -> np.ndarray:
-            tables = np.zeros(prior.shape, np.int64)
+        def part(number: int) -> tuple[np.ndarray, np.ndarray]:
+            counts, tables = np.zeros(likelihood.shape, np.int64), np.zeros(prior.shape, np.int64)
             self._backend.sweep(
-                sample.indptr, self._words, self._topics, sample.nodes, prior, likelihood, scale,
-                int(borders[number]), int(borders[number + 1]), seed, self._done == 0, tables,
+                sample.indptr, sample.words, self._topics, sample.nodes, self._weights, prior, likelihood,
+                int(borders[number]), int(borders[number + 1]), seed, self._cold, counts, tables,
             )
-            return tables
+            return counts, tables
 
         if self._threads == 1:
             return part(0)
         with ThreadPoolExecutor(self._threads) as pool:
-            return np.sum(list(pool.map(part, range(self._threads))), axis=0)
+            counts, tables = zip(*pool.map(part, range(self._threads)), strict=True)
+        return sum(counts[1:], counts[0]), sum(tables[1:], tables[0])
 
     def _learn(self, tables: np.ndarray) -> None:
         """The tree's proportions and concentrations, as after a round of a pass."""
         own = self._hierarchy.concentrations[-1]
-        spread = np.bincount(
-            self._sample.nodes, digamma(self._lengths + own) - digamma(own), len(self._hierarchy.proportions)
-        )
+        of_length = digamma(self._lengths + own) - digamma(own)
+        spread = np.bincount(self._sample.nodes, of_length[self._length_of], len(self._hierarchy.proportions))
         learnt = update_hierarchy(
             self._hierarchy, self._start.parent, self._start.level, tables / FIXED_POINT, spread,
             learn=self._options.learn_concentrations, bounds=self._options.concentration_bounds,
@@ -242,11 +276,3 @@ class Explorer:
         if not self._options.learn_concentrations:
             concentrations = start.hierarchy.concentrations
         return start.replaced(statistics, Hierarchy(self._hierarchy.proportions, concentrations), start.node_tables)
-
-
-def _padded(likelihood: np.ndarray) -> np.ndarray:
-    """With columns of zeros up to a multiple of the lanes."""
-    words, k = likelihood.shape
-    wide = np.zeros((words, -(-k // _LANES) * _LANES), np.float32)
-    wide[:, :k] = likelihood
-    return wide

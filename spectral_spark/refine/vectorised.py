@@ -4,7 +4,16 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import digamma
 
-from spectral_spark.refine.random_words import DOCUMENT_STEP, FIXED_POINT, MIX_1, MIX_2, WORD_STEP
+from spectral_spark.refine.whole_numbers import (
+    DOCUMENT_STEP,
+    FIXED_POINT,
+    MIX_1,
+    MIX_2,
+    PRIOR_BITS,
+    PRIOR_STEPS,
+    UNIFORM,
+    WORD_STEP,
+)
 
 SWEEP_DOCUMENTS = 8192
 
@@ -54,58 +63,53 @@ class _Ratios:
 
 
 def sweep(
-    indptr: np.ndarray, words: np.ndarray, topics: np.ndarray, nodes: np.ndarray, prior: np.ndarray,
-    likelihood: np.ndarray, scale: np.ndarray, first: int, last: int, seed: int, cold: bool, tables: np.ndarray,
+    indptr: np.ndarray, words: np.ndarray, topics: np.ndarray, nodes: np.ndarray, weights: np.ndarray,
+    prior: np.ndarray, likelihood: np.ndarray, first: int, last: int, seed: int, cold: bool,
+    counts: np.ndarray, tables: np.ndarray,
 ) -> None:
     """See ``backend.Backend.sweep``: many documents at once, the longest first, one word of each after the other."""
     longest_first = first + np.argsort(-np.diff(indptr[first : last + 1]), kind="stable")
     for start in range(0, last - first, SWEEP_DOCUMENTS):
         numbers = longest_first[start : start + SWEEP_DOCUMENTS]
         lengths = indptr[numbers + 1] - indptr[numbers]
-        node, size = nodes[numbers], scale[numbers, None]
-        counts = np.zeros((len(numbers), prior.shape[1]), np.int32)
+        many = np.zeros((len(numbers), prior.shape[1]), np.int64)
         if not cold:
             owner = np.repeat(np.arange(len(numbers)), lengths)
             at = np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths - indptr[numbers], lengths)
-            np.add.at(counts, (owner, topics[at]), 1)
-        alpha = prior[node]
-        load = (alpha + counts.astype(np.float32)) * size
+            np.add.at(many, (owner, topics[at]), 1)
+        alpha = prior[nodes[numbers]]
         x = np.uint64(seed) + numbers.astype(np.uint64) * np.uint64(DOCUMENT_STEP)
-
-        def put(rows: np.ndarray, topic: np.ndarray, change: int) -> None:
-            counts[rows, topic] += change                                                      # noqa: B023
-            load[rows, topic] = (alpha[rows, topic] + counts[rows, topic].astype(np.float32)) * size[rows, 0]  # noqa: B023
-
         for t in range(int(lengths.max(initial=0))):
             rows = np.arange(int(np.searchsorted(-lengths, -t)))           # those with more than t words
             at = indptr[numbers[rows]] + t
-            old = topics[at]
             if not cold:
-                put(rows, old, -1)
-            weight = (load[rows] * likelihood[words[at], : load.shape[1]]).astype(np.int32)
+                many[rows, topics[at]] -= 1
             x = x + np.uint64(WORD_STEP)
-            left = _below(x[rows], weight.sum(axis=1, dtype=np.int64)) - weight[rows, old]
-            weight[rows, old] = 0
-            new = (np.cumsum(weight, axis=1) <= left[:, None]).sum(axis=1)
-            new = np.where((left < 0) | (new == load.shape[1]), old, new)
+            new = _drawn(many[rows], alpha[rows], likelihood[words[at]].astype(np.int64), x[rows])
             topics[at] = new
-            put(rows, new, 1)
-        np.add.at(tables, node, (_draws(alpha.astype(np.float64), counts) * FIXED_POINT).astype(np.int64))
+            many[rows, new] += 1
+            np.add.at(counts, (words[at], new), weights[numbers[rows]])
+        draws = _draws(alpha / PRIOR_STEPS, many)
+        np.add.at(tables, nodes[numbers], (draws * FIXED_POINT).astype(np.int64))
 
 
-def count_words(
-    indptr: np.ndarray, words: np.ndarray, topics: np.ndarray, weights: np.ndarray, counts: np.ndarray
-) -> None:
-    """See ``backend.Backend.count_words``."""
-    np.add.at(counts, (words, topics), np.repeat(weights, np.diff(indptr)))
+def _drawn(many: np.ndarray, alpha: np.ndarray, likelihood: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """The topic of one word of each document: first those its document has, then all as the prior has them."""
+    inside, around = np.cumsum(many * likelihood, axis=1), np.cumsum(alpha * likelihood, axis=1)
+    total = inside[:, -1]
+    left = (_uniform(x) * (total * PRIOR_STEPS + around[:, -1]).astype(np.float64)).astype(np.int64)
+    found = (inside <= (left >> PRIOR_BITS)[:, None]).sum(axis=1)
+    beyond = (around <= (left - total * PRIOR_STEPS)[:, None]).sum(axis=1)
+    last = many.shape[1] - 1
+    return np.where(found <= last, found, np.minimum(beyond, last)).astype(np.int32)
 
 
-def _below(x: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """A random whole number below each total, from the state of its generator."""
+def _uniform(x: np.ndarray) -> np.ndarray:
+    """A random number from 0 to 1, below it, from the state of each generator."""
     y = (x ^ (x >> np.uint64(30))) * np.uint64(MIX_1)
     y = (y ^ (y >> np.uint64(27))) * np.uint64(MIX_2)
     y ^= y >> np.uint64(31)
-    return (((y >> np.uint64(32)) * total.astype(np.uint64)) >> np.uint64(32)).astype(np.int64)
+    return (y >> np.uint64(11)).astype(np.float64) * UNIFORM
 
 
 def _draws(alpha: np.ndarray, counts: np.ndarray) -> np.ndarray:

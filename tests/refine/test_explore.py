@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,8 +11,8 @@ from scipy.special import digamma, gammaln
 from spectral_spark.errors import SettingsError
 from spectral_spark.refine import DocumentSample, Explorer, ExploreSettings, RefineSettings, RefineState, refine_pass
 from spectral_spark.refine.backend import load_backend
-from spectral_spark.refine.explore import LARGEST_LOAD, LONGEST
-from spectral_spark.refine.random_words import FIXED_POINT, WORD_STEP
+from spectral_spark.refine.explore import LONGEST
+from spectral_spark.refine.whole_numbers import FIXED_POINT, LIKELIHOOD_STEPS, PRIOR_STEPS, WORD_STEP
 from tests.refine.corpora import Drawn, LocalRounds, batch_of, draw, error, noisy
 
 BACKENDS = ["numba", "numpy"]
@@ -19,17 +20,24 @@ BACKENDS = ["numba", "numpy"]
 
 def swept(
     backend: str, sample: DocumentSample, prior: np.ndarray, likelihood: np.ndarray, sweeps: int, seed: int = 0
-) -> tuple[np.ndarray, np.ndarray]:
-    """Topics of the words after some sweeps from nothing, and the tables of the last one."""
-    topics, tables = np.zeros(len(sample.words), np.int32), np.zeros(prior.shape, np.int64)
-    scale = np.float32(LARGEST_LOAD) / (np.diff(sample.indptr).astype(np.float32) + prior.sum(axis=1)[sample.nodes])
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Topics of the words after some sweeps from nothing, and what the last one counted: words and tables."""
+    topics = np.zeros(len(sample.words), np.int32)
+    counts, tables = np.zeros(likelihood.shape, np.int64), np.zeros(prior.shape, np.int64)
+    weights = 1 + np.arange(sample.documents) % 3
     for number in range(sweeps):
-        tables[:] = 0
+        counts[:], tables[:] = 0, 0
         load_backend(backend).sweep(
-            sample.indptr, sample.words, topics, sample.nodes, prior, likelihood, scale, 0, sample.documents,
-            np.uint64((seed * 1000 + number + 1) * 7919), number == 0, tables,
+            sample.indptr, sample.words, topics, sample.nodes, weights, prior, likelihood, 0, sample.documents,
+            np.uint64((seed * 1000 + number + 1) * 7919), number == 0, counts, tables,
         )
-    return topics, tables
+    return topics, counts, tables
+
+
+def whole(prior: np.ndarray, likelihood: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Priors and likelihoods as sweeps take them."""
+    steps = np.rint(likelihood / likelihood.max(axis=1, keepdims=True) * LIKELIHOOD_STEPS)
+    return np.rint(prior * PRIOR_STEPS).astype(np.int64), steps.astype(np.uint16)
 
 
 def state_of(drawn: Drawn, topics: np.ndarray) -> RefineState:
@@ -51,12 +59,11 @@ def explored(start: RefineState, sample: DocumentSample, sweeps: int, *, backend
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_words_are_drawn_from_their_posterior(backend: str) -> None:
-    n, prior = 20_000, np.array([[0.5, 1.0, 0.2]], np.float32)
-    likelihood = np.zeros((3, 8), np.float32)
-    likelihood[:, :3] = [[1.0, 0.2, 0.1], [0.3, 1.0, 0.6], [0.1, 0.1, 1.0]]
+    n, prior = 20_000, np.array([[0.5, 1.0, 0.2]])
+    likelihood = np.array([[1.0, 0.2, 0.1], [0.3, 1.0, 0.6], [0.1, 0.1, 1.0]])
     words = np.array([0, 1, 2], np.int32)
     sample = DocumentSample(np.arange(0, 3 * n + 1, 3), np.tile(words, n), np.zeros(n, np.int32))
-    topics, _ = swept(backend, sample, prior, likelihood, 12)
+    topics, *_ = swept(backend, sample, *whole(prior, likelihood), 12)
     seen = np.bincount(np.ravel_multi_index(topics.reshape(n, 3).T, (3, 3, 3)), minlength=27) / n
     exact = np.array([
         np.log(likelihood[words, list(z)]).sum() + gammaln(prior[0] + np.bincount(z, minlength=3)).sum()
@@ -73,16 +80,35 @@ def test_tables_are_the_expected_draws_from_the_node(backend: str) -> None:
     drawn = draw(300, seed=3)
     sample = DocumentSample.from_batches([drawn.batch], 10**6)
     rng = np.random.default_rng(0)
-    prior = rng.gamma(0.5, size=(5, 8)).astype(np.float32) + np.float32(0.01)
-    likelihood = (drawn.topics / drawn.topics.max(axis=1, keepdims=True)).astype(np.float32)
-    topics, tables = swept(backend, sample, prior, likelihood, 2)
+    prior, likelihood = whole(rng.gamma(0.5, size=(5, 8)) + 0.01, drawn.topics)
+    topics, words, tables = swept(backend, sample, prior, likelihood, 2)
     owner = np.repeat(np.arange(sample.documents), np.diff(sample.indptr))
     counts = np.zeros((sample.documents, 8))
     np.add.at(counts, (owner, topics), 1)
-    alpha = prior[sample.nodes].astype(float)
+    alpha = prior[sample.nodes] / PRIOR_STEPS
     draws = alpha * (digamma(alpha + counts) - digamma(alpha))
     expected = np.stack([draws[sample.nodes == node].sum(axis=0) for node in range(5)])
     np.testing.assert_allclose(tables / FIXED_POINT, expected, rtol=1e-9, atol=1e-6)
+    weighted = np.zeros(likelihood.shape, int)
+    np.add.at(weighted, (sample.words, topics), 1 + owner % 3)
+    np.testing.assert_array_equal(words, weighted)
+
+
+def test_both_loops_draw_the_same_from_any_numbers() -> None:
+    """Documents of one word and of thousands, priors of next to nothing and of many words, a topic no word likes."""
+    rng = np.random.default_rng(2)
+    lengths = np.array([1, 1, 2, 3, LONGEST, 40, 700, 5] * 4)
+    sample = DocumentSample(
+        np.concatenate([[0], np.cumsum(lengths)]), rng.integers(0, 30, lengths.sum()).astype(np.int32),
+        np.sort(rng.integers(0, 4, len(lengths))).astype(np.int32),
+    )
+    likelihood = rng.dirichlet(np.full(30, 0.02), 20).T + 1e-12
+    likelihood[:, 7] = 0.0
+    prior = np.array([np.full(20, 1 / PRIOR_STEPS), np.full(20, 50.0), rng.gamma(0.1, size=20) + 1e-4, np.ones(20)])
+    one, other = (swept(backend, sample, *whole(prior, likelihood), 4) for backend in BACKENDS)
+    for mine, theirs in zip(one, other, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    assert (np.bincount(one[0], minlength=20) > 0).sum() > 10
 
 
 @pytest.mark.parametrize("weights", [(64, 64, 64, 64, 64), (64, 1, 37, 64, 901)])
@@ -102,7 +128,12 @@ def test_no_sweep_repeats_the_random_numbers_of_another(monkeypatch: pytest.Monk
     drawn, seeds, words = draw(20, seed=6), [], 10**5
     start = state_of(drawn, drawn.topics)
     backend = load_backend("numba")
-    monkeypatch.setattr(backend, "sweep", lambda *given: seeds.append(int(given[9])))
+
+    def note(*given: Any) -> None:
+        seeds.append(int(given[9]))
+        given[11][:] = 1
+
+    monkeypatch.setattr(backend, "sweep", note)
     explored(start, DocumentSample.from_batches([drawn.batch], 10**6), 30, backend="numba")
     place = np.sort(np.array([seed * pow(WORD_STEP, -1, 2**64) % 2**64 for seed in seeds], np.uint64))
     assert len(place) == 30

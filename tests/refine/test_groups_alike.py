@@ -17,6 +17,7 @@ from spectral_spark.refine import (
     settle_pass,
 )
 from spectral_spark.refine.backend import load_backend
+from spectral_spark.refine.whole_numbers import LIKELIHOOD_STEPS, PRIOR_STEPS
 from spectral_spark.tree import Census, DocumentTree, group_weights
 from tests.refine.corpora import LocalRounds, batch_of, draw, noisy, part
 from tests.refine.test_passes import loss
@@ -100,15 +101,19 @@ def test_a_weight_is_a_document_counted_again_but_for_the_tree(backend: str) -> 
 def test_compiled_or_not_words_are_counted_without_rounding() -> None:
     drawn, rng = draw(500, seed=3), np.random.default_rng(0)
     sample = DocumentSample.from_batches([drawn.batch], 10**6)
-    topics, weights = rng.integers(0, 8, len(sample.words)).astype(np.int32), rng.integers(1, 10**9, 500) / 64
-    whole = np.zeros((WORDS, 8), object)
-    for document, (first, last) in enumerate(zip(sample.indptr[:-1], sample.indptr[1:], strict=True)):
-        for at in range(first, last):
-            whole[sample.words[at], topics[at]] += int(64 * weights[document])
+    weights, prior = rng.integers(1, 10**12, 500), np.full((5, 8), PRIOR_STEPS)
+    likelihood = np.rint(drawn.topics / drawn.topics.max(axis=1, keepdims=True) * LIKELIHOOD_STEPS).astype(np.uint16)
     for backend in ("numba", "numpy"):
-        counts = np.zeros((WORDS, 8))
-        load_backend(backend).count_words(sample.indptr, sample.words, topics, weights, counts)
-        assert (counts * 64 == whole.astype(float)).all()
+        topics, counts = np.zeros(len(sample.words), np.int32), np.zeros((WORDS, 8), np.int64)
+        load_backend(backend).sweep(
+            sample.indptr, sample.words, topics, sample.nodes, weights, prior, likelihood, 0, 500, np.uint64(7), True,
+            counts, np.zeros((5, 8), np.int64),
+        )
+        whole = np.zeros((WORDS, 8), object)
+        for document, (first, last) in enumerate(zip(sample.indptr[:-1], sample.indptr[1:], strict=True)):
+            for at in range(first, last):
+                whole[sample.words[at], topics[at]] += int(weights[document])
+        assert (counts == whole).all()
 
 
 def test_weights_survive_checkpoints_and_dropped_topics() -> None:

@@ -63,7 +63,9 @@ def test_nothing_to_merge_changes_nothing() -> None:
 
 def test_surplus_only_where_there_are_words_and_sweeps_enough() -> None:
     settings, many = ExploreSettings(100), explore.WORDS_PER_TOPIC * 75
-    assert settings.columns(50, many) == {0: 75, 40: 60, 60: 50}
+    assert settings.columns(50, many) == {0: 75, 30: 60, 45: 50}
+    assert settings.draws(50, many) == pytest.approx(many * 70)                # 60 of 100 sweeps over half
+    assert settings.draws(50, many - 1) == (many - 1) * 100
     assert settings.columns(50, many - 1) == {0: 50}
     assert ExploreSettings(9).columns(50, many) == {0: 50}
     assert ExploreSettings(100, surplus=0.0).columns(50, many) == {0: 50}
@@ -103,6 +105,24 @@ def test_the_same_bits_from_any_loop_and_any_number_of_threads() -> None:
         assert other.hierarchy.proportions.tobytes() == states[0].hierarchy.proportions.tobytes()
     assert states[0].k == drawn.topics.shape[1]
     np.testing.assert_allclose(states[0].hierarchy.proportions.sum(axis=1), 1.0)
+
+
+@pytest.mark.usefixtures("few_words")
+def test_every_second_document_is_searched_then_all_are_drawn_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn, seen = draw(101, seed=2), []
+    draw_words = Explorer.draw
+
+    def watched(self: Explorer, likelihood: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        counts, tables = draw_words(self, likelihood)
+        seen.append((likelihood.shape[1], int(counts.sum()) // 64, self._cold))
+        return counts, tables
+
+    monkeypatch.setattr(Explorer, "draw", watched)
+    explored(drawn, drawn.topics, 0.5, sweeps=20)
+    half, everything = int(drawn.batch.lengths[::2].sum()), int(drawn.batch.lengths.sum())
+    assert [topics for topics, *_ in seen] == [12] * 6 + [9] * 3 + [8] * 11
+    assert [words for _, words, _ in seen] == [half] * 12 + [everything] * 8
+    assert [number for number, (*_, cold) in enumerate(seen) if cold] == [0, 12]
 
 
 @pytest.mark.usefixtures("few_words")
