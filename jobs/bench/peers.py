@@ -23,15 +23,13 @@ from common import ONE_THREAD, RESULTS, context, load_average, markdown_table, m
 from score import score
 
 SPARK = {
-    "ours": (0, 1, 2, 4), "ours, 300 sweeps": (2,), "ours, no sampling": (1, 2, 4), "ours, 30 sweeps": (1,),
-    "ours, groups alike": (1, 2, 4), "ours, groups alike, 20 sweeps": (1,), "ours, groups alike, 30 sweeps": (1,),
-    "ours, groups alike, 300 sweeps": (2, 4),
+    "ours": (0, 1, 2, 4), "ours, 300 sweeps": (2, 4), "ours, no sampling": (1, 2, 4), "ours, 30 sweeps": (1,),
+    "ours, groups alike": (1, 2, 4), "ours, groups alike, 30 sweeps": (1,), "ours, groups alike, 300 sweeps": (2, 4),
     "MLlib LDA online": (20, 60, 240), "MLlib LDA em": (20,),
 }
 OURS: dict[str, dict[str, Any]] = {
     "ours": {}, "ours, 300 sweeps": {"exploreSweeps": 300}, "ours, no sampling": {"exploreSweeps": 0},
     "ours, 30 sweeps": {"exploreSweeps": 30}, "ours, groups alike": {"groupBalance": 1.0},
-    "ours, groups alike, 20 sweeps": {"groupBalance": 1.0, "exploreSweeps": 20},
     "ours, groups alike, 30 sweeps": {"groupBalance": 1.0, "exploreSweeps": 30},
     "ours, groups alike, 300 sweeps": {"groupBalance": 1.0, "exploreSweeps": 300},
 }

@@ -136,7 +136,7 @@ class SpectralHDPParams(Params):
     refinePasses = _param("refinePasses", "passes of refinement after the spectral start", _whole("refinePasses", 0))
     exploreSweeps = _param(
         "exploreSweeps", "sweeps of sampling over a part of the documents before the passes of refinement; 0 for none, "
-        '"auto" for 100, and up to 300 where documents are few', _whole("exploreSweeps", 0, auto=True),
+        '"auto" for 60, and up to 300 where documents are few', _whole("exploreSweeps", 0, auto=True),
     )
     groupBalance = _param(
         "groupBalance",

@@ -9,7 +9,7 @@ from spectral_spark.storage import fingerprint
 
 AUTO_BASIS = 128
 SAMPLE_WORDS = 6_000_000                    # the driver samples so many at most
-DRAWS, FEWEST_SWEEPS, MOST_SWEEPS = 500_000_000, 100, 300
+DRAWS, FEWEST_SWEEPS, MOST_SWEEPS = 250_000_000, 60, 300
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ does not let go of either. With a surplus every theme finds a topic, and merging
 """
 
 import numpy as np
-from scipy.special import xlogy
 
 
 def split_heaviest(statistics: np.ndarray, columns: int, seed: int) -> np.ndarray:
@@ -57,6 +56,12 @@ def merged(columns: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 def _likelihood(counts: np.ndarray) -> np.ndarray:
     """Σ c log(c / Σ c) of every column."""
-    totals = counts.sum(axis=0)
-    result: np.ndarray = xlogy(counts, counts).sum(axis=0) - xlogy(totals, totals)
+    result: np.ndarray = _c_log_c(counts).sum(axis=0) - _c_log_c(counts.sum(axis=0))
     return result
+
+
+def _c_log_c(counts: np.ndarray) -> np.ndarray:
+    """0 where nothing is counted; several times as fast as a logarithm that asks first."""
+    logarithms = np.log(np.maximum(counts, 1e-300))
+    logarithms *= counts
+    return logarithms

@@ -39,7 +39,7 @@ FLAGS = (
          positive_numbers_or("auto", "calibrated"), "auto|g1,g2,…"),
     Flag("refine-passes", "passes of refinement after the spectral start (default 2)", whole_number(), "N"),
     Flag("explore-sweeps", "sweeps of sampling over a part of the documents before these passes: 0 for none, more for "
-         "somewhat better topics, auto (default) for 100, and up to 300 where documents are few",
+         "somewhat better topics, auto (default) for 60, and up to 300 where documents are few",
          whole_number_or("auto", 0), "N|auto"),
     Flag("group-balance", "whom sampling and refinement serve: 0 (default) all documents alike, so that a large group "
          "gets most of the topics; 1 all top-level groups of the tree alike, where each matters as much; between, say "
