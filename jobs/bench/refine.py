@@ -2,12 +2,14 @@
 
     python jobs/bench/refine.py --corpus CORPUS --part loops
     python jobs/bench/refine.py --corpus CORPUS --part shards [--shards 1 16 --rounds 8 --batch-size 128 --rates .5 .05]
+    python jobs/bench/refine.py --corpus CORPUS --part fits [--shards 1 4 16 64]
     python jobs/bench/refine.py --corpus CORPUS --part explore | tree | spectral
 
 ``loops``: the compiled E-step beside NumPy's, seconds of a pass and of compiling. ``shards``: loss after every pass for
-each combination of shards, rounds and batch sizes, without sampling. ``explore``: what sampling before the passes is
-worth, over its settings. ``tree``: the same fit on the tree cut at every depth. ``spectral``: the spectral start alone,
-over count cap, word scaling, weighting and concentration.
+each combination of shards, rounds and batch sizes, without sampling. ``fits``: fits as they come, with sampling, for
+several numbers of shards. ``explore``: what sampling before the passes is worth, over its settings. ``tree``: the same
+fit on the tree cut at every depth. ``spectral``: the spectral start alone, over count cap, word scaling, weighting and
+concentration.
 Rows are added to ``results/refine-PART-NAME.json``; seconds are those of the processor.
 """
 
@@ -122,16 +124,26 @@ def explore_rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
         sweeps = changed.get("sweeps", usual)
         explore = ExploreSettings(**({"sweeps": usual} | changed)) if sweeps else None      # type: ignore[arg-type]
         name = ", ".join(f"{key} {value:g}" for key, value in changed.items()) or f"defaults, sweeps {usual}"
-        yield {"sampling": name, "passes": arguments.passes} | mean_of_orders(corpus, start, arguments, explore)
+        loss = mean_of_orders(corpus, start, arguments, explore, arguments.shards[0])
+        yield {"sampling": name, "passes": arguments.passes} | loss
+
+
+def fit_rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Sampling and passes as in a fit, the passes in more and more shards."""
+    corpus = read(arguments)
+    start, sweeps = start_of(corpus, arguments), sweeps_of(corpus, arguments)
+    for shards in arguments.shards:
+        row = {"shards": shards, "sweeps": sweeps, "passes": arguments.passes}
+        explore = ExploreSettings(sweeps) if sweeps else None
+        yield row | mean_of_orders(corpus, start, arguments, explore, shards)
 
 
 def mean_of_orders(
     corpus: LocalCorpus, start: tuple[np.ndarray, np.ndarray], arguments: argparse.Namespace,
-    explore: ExploreSettings | None,
+    explore: ExploreSettings | None, shards: int,
 ) -> dict[str, Any]:
     """The loss of a fit, mean and range over several orders of the documents (and seeds)."""
     validation, found, spent = Validation(corpus), [], []
-    shards = arguments.shards[0]
     settings = RefineSettings.for_corpus(
         arguments.passes, corpus.train.n_documents / shards, explored=explore is not None
     )
@@ -159,7 +171,9 @@ def tree_rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
         sweeps = sweeps_of(corpus, arguments)
         explore = ExploreSettings(sweeps) if sweeps else None
         row = {"layers": level + 2, "nodes": len(corpus.tree), "sweeps": sweeps, "passes": arguments.passes}
-        yield row | mean_of_orders(corpus, start_of(corpus, arguments), arguments, explore)
+        yield row | mean_of_orders(
+            corpus, start_of(corpus, arguments), arguments, explore, arguments.shards[0]
+        )
 
 
 def shuffled(corpus: LocalCorpus, order: int) -> LocalCorpus:
@@ -195,6 +209,8 @@ def rows_of(arguments: argparse.Namespace) -> Iterable[dict[str, Any]]:
         return tree_rows(arguments)
     if arguments.part == "explore":
         return explore_rows(arguments)
+    if arguments.part == "fits":
+        return fit_rows(arguments)
     if arguments.part == "spectral":
         return spectral_rows(arguments)
     corpus = read(arguments)
@@ -206,7 +222,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpus", required=True)
     parser.add_argument("--name", help="of the result files; default: the name of the corpus")
-    parser.add_argument("--part", choices=["loops", "shards", "explore", "tree", "spectral"], default="shards")
+    parser.add_argument("--part", choices=["loops", "shards", "fits", "explore", "tree", "spectral"], default="shards")
     parser.add_argument("--k", type=int, default=50)
     parser.add_argument("--concentration", type=float, default=0.3, help="of the spectral start")
     parser.add_argument("--documents", type=int, help="use only so many training documents")
@@ -216,8 +232,8 @@ def main() -> None:
     parser.add_argument("--batch-size", type=int, nargs="+", default=[RefineSettings.batch_size])
     parser.add_argument("--rates", type=float, nargs=2, default=[RefineSettings.first_rate, RefineSettings.last_rate])
     parser.add_argument("--passes", type=int, default=2)
-    parser.add_argument("--orders", type=int, default=5, help="of the documents, for tree and explore; a mean of all")
-    parser.add_argument("--sweeps", type=int, help="of sampling, for tree and explore; default: as a fit, 0 for none")
+    parser.add_argument("--orders", type=int, default=5, help="of the documents, for fits, tree and explore")
+    parser.add_argument("--sweeps", type=int, help="of sampling, for the same; default: as a fit, 0 for none")
     parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=list(VARIANTS), help="of explore")
     parser.add_argument("--inner", type=int, default=RefineSettings.inner_iterations)
     parser.add_argument("--smoothing", type=float, default=RefineSettings.smoothing)
