@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
+WATCHING = 50                # looking at the memory of a large process takes long: at most a fiftieth of one core
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
@@ -91,8 +92,9 @@ def run_child(
 ) -> Usage:
     """Run a command in its own process and watch the memory of it and all its descendants.
 
-    Memory is the sum of proportional set sizes (shared pages counted once), sampled every ``interval`` seconds: a JVM
-    and its Python workers count together with the process that started them.
+    Memory is the sum of proportional set sizes (shared pages counted once), sampled every ``interval`` seconds, or
+    every two where that would slow a large process down: a JVM and its Python workers count together with the process
+    that started them.
     """
     start = time.perf_counter()
     with open(log or os.devnull, "w") as sink:
@@ -117,8 +119,11 @@ class MemoryWatch:
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
     def _watch(self) -> None:
-        while not self._done.wait(self._interval):
+        pause = self._interval
+        while not self._done.wait(pause):
+            looked = time.thread_time()
             self.peak_bytes = max(self.peak_bytes, tree_memory(self._root))
+            pause = max(self._interval, WATCHING * (time.thread_time() - looked))
 
     def __enter__(self) -> "MemoryWatch":
         self._thread.start()
