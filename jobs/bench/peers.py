@@ -20,7 +20,7 @@ import numpy as np
 import peer_models
 import snapshots
 from common import ONE_THREAD, RESULTS, context, load_average, markdown_table, merge_rows, python, run_child
-from score import score
+from score import difference, score
 
 SPARK = {
     "ours": (0, 1, 2, 4), "ours, 300 sweeps": (2, 4), "ours, no sampling": (1, 2, 4), "ours, 30 sweeps": (1,),
@@ -169,18 +169,35 @@ def spark_child(settings: argparse.Namespace, work: Path, names: list[str], k: i
 def score_all(corpus: bench_corpus.BenchCorpus, work: Path, settings: argparse.Namespace) -> list[dict[str, Any]]:
     """Score what was fitted in this run (or all there is)."""
     names = {name for group in wanted(settings.only) for name in group}
-    rows = []
+    rows: list[dict[str, Any]] = []
     for facts, topics, weights, tree in snapshots.read(work / "topics"):
         if facts["k"] in settings.k and facts["name"] in names:
             prior = tree.for_corpus(corpus) if tree is not None else None
             rows.append({**facts, **score(corpus, topics, weights, prior), "has_tree": tree is not None})
             print(f"{facts['name']}, k = {facts['k']}, {facts['budget']}: {headline(rows[-1]):.4f}", file=sys.stderr)
-    return rows
+    for k in settings.k:
+        compare([row for row in rows if row["k"] == k])
+    arrays = ("documents_flat", "documents_tree", "hidden")
+    return [{name: value for name, value in row.items() if name not in arrays} for row in rows]
+
+
+def compare(rows: list[dict[str, Any]]) -> None:
+    """How far every loss is from the best peer's, with the standard error of that, if a peer is there."""
+    peers = [row for row in rows if row["name"] not in OURS]
+    if peers:
+        best = min(peers, key=headline)
+        for row in rows:
+            one, other = (each[f"documents_{headline_name(each)}"] for each in (row, best))
+            row["apart"], row["apart_error"] = difference(one, other, row["hidden"])
 
 
 def headline(row: dict[str, Any]) -> float:
     """The loss that counts: with node priors for a model that has them, with one prior for all documents otherwise."""
-    return float(row["loss_tree"] if row["has_tree"] and "loss_tree" in row else row["loss_flat"])
+    return float(row[f"loss_{headline_name(row)}"])
+
+
+def headline_name(row: dict[str, Any]) -> str:
+    return "tree" if row["has_tree"] and "loss_tree" in row else "flat"
 
 
 def write_table(document: dict[str, Any], path: Path) -> None:
@@ -194,7 +211,8 @@ def write_table(document: dict[str, Any], path: Path) -> None:
         "Loss: document completion, nats per hidden token, one evaluator for all; document prior and smoothing chosen "
         "for each on one half of the test documents and applied to the other. **loss** uses node priors for ours (it "
         "learns them) and one prior for all documents for peers (they know no tree); *flat* takes the node priors from "
-        "ours, *tree* gives every peer's topics node priors made from the training documents. Seconds: ours reads the "
+        "ours, *tree* gives every peer's topics node priors made from the training documents. *To the best peer*: the "
+        "loss less the lowest of a peer, with the standard error of that over test documents. Seconds: ours reads the "
         "corpus from disk, packs, fits; peers are timed inside their training calls, data already in memory. Start of "
         "Spark and first warm-up are apart. Load: 1-minute load of the machine before the fit (2 cores).\n",
     ]
@@ -207,7 +225,8 @@ def write_table(document: dict[str, Any], path: Path) -> None:
 
 
 COLUMNS = {
-    "name": "model", "budget": "budget", "loss": "**loss**", "loss_flat": "flat", "loss_tree": "tree",
+    "name": "model", "budget": "budget", "loss": "**loss**", "apart": "to the best peer", "loss_flat": "flat",
+    "loss_tree": "tree",
     "npmi": "NPMI", "umass": "UMass", "diversity": "diversity", "topics": "topics", "seconds": "seconds",
     "prepare_seconds": "prepare s", "memory": "peak MB", "load": "load", "own": "own score",
 }
@@ -215,7 +234,9 @@ COLUMNS = {
 
 def table_row(row: dict[str, Any]) -> dict[str, Any]:
     own = "; ".join(f"{name} {value:.3f}" for name, value in row["own"].items() if isinstance(value, float))
-    return {**row, "loss": headline(row), "memory": round(row.get("peak_bytes", 0) / 1e6), "own": own or None}
+    apart = f"{row['apart']:+.3f} ± {row['apart_error']:.3f}" if row.get("apart") else None
+    memory = round(row.get("peak_bytes", 0) / 1e6)
+    return {**row, "loss": headline(row), "apart": apart, "memory": memory, "own": own or None}
 
 
 def speed(rows: list[dict[str, Any]]) -> str:

@@ -18,6 +18,7 @@ from bench_corpus import BenchCorpus
 from spectral_spark.evaluate.coherence import CooccurrenceKernel, cooccurrence_inputs, npmi, top_words, umass
 from spectral_spark.evaluate.completion import CompletionKernel, completion_inputs, smoothed, unigram_of
 from spectral_spark.evaluate.diversity import topic_diversity
+from spectral_spark.moments.batch import CountBatch
 from spectral_spark.refine.infer import infer
 
 TOTALS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
@@ -29,7 +30,10 @@ def score(
     corpus: BenchCorpus, topics: np.ndarray, weights: np.ndarray, node_prior: np.ndarray | None = None,
     seed: int = 0, tree: bool = True,
 ) -> dict[str, Any]:
-    """Losses and coherence of one set of topics (d, k) with the model's own proportions ``weights`` (k,)."""
+    """Losses and coherence of one set of topics (d, k) with the model's own proportions ``weights`` (k,).
+
+    ``documents_flat`` and ``documents_tree`` are the losses summed over the ``hidden`` tokens of every test document.
+    """
     nodes, k = len(corpus.paths), topics.shape[1]
     flat = {"own": np.tile(weights, (nodes, 1)), "uniform": np.full((nodes, k), 1 / k)}
     result: dict[str, Any] = {"topics": k, **_completion(corpus, topics, flat, seed, "flat")}
@@ -42,28 +46,48 @@ def score(
 def _completion(
     corpus: BenchCorpus, topics: np.ndarray, priors: Mapping[str, np.ndarray], seed: int, name: str
 ) -> dict[str, Any]:
-    unigram = unigram_of(corpus.unigram_totals)
-    folds = [np.flatnonzero((corpus.test.keys >> 7) & 1 == fold) for fold in (0, 1)]
+    unigram, test = unigram_of(corpus.unigram_totals), corpus.test
+    # every document a node of its own, so that the sums are those of documents
+    alone = CountBatch(
+        test.indptr, test.terms, test.counts, np.arange(test.n_documents, dtype=np.int32), test.keys, test.vocab_size
+    )
     choices = list(product(priors, SHARES))
-    sums = []
-    for rows in folds:
-        tried = []
-        for prior, share in choices:
-            shared = completion_inputs(smoothed(topics, unigram, share), priors[prior], TOTALS, unigram)
-            accumulator = CompletionKernel(seed).start(shared)
-            for batch in bench_corpus.batches(corpus.test, rows):
-                accumulator.add(batch)
-            arrays = accumulator.arrays()
-            tried.append(arrays["loss"][0].sum(axis=1))
-        sums.append((np.array(tried), arrays["hidden"].sum(), arrays["unigram_loss"].sum()))
-    best = [np.unravel_index(sums[1 - fold][0].argmin(), sums[fold][0].shape) for fold in (0, 1)]
-    tokens = sums[0][1] + sums[1][1]
+    tried = []
+    for prior, share in choices:
+        mixed = smoothed(topics, unigram, share)
+        shared = completion_inputs(mixed, priors[prior][test.nodes], TOTALS, unigram)
+        accumulator = CompletionKernel(seed).start(shared)
+        for batch in bench_corpus.batches(alone):
+            accumulator.add(batch)
+        arrays = accumulator.arrays()
+        tried.append(arrays["loss"][0])
+    losses = np.array(tried)                                # (choices, totals, documents)
+    fold = (test.keys >> 7) & 1
+    best = [np.unravel_index(losses[..., fold != part].sum(axis=-1).argmin(), losses.shape[:2]) for part in (0, 1)]
+    chosen = np.where(fold == 0, losses[best[0]], losses[best[1]])
+    hidden = arrays["hidden"]
     return {
-        f"loss_{name}": float(sum(sums[fold][0][best[fold]] for fold in (0, 1)) / tokens),
+        f"loss_{name}": float(chosen.sum() / hidden.sum()),
         f"prior_{name}": [f"{choices[at[0]][0]} × {TOTALS[at[1]]:g}, {choices[at[0]][1]:g} unigram" for at in best],
-        "unigram_loss": float((sums[0][2] + sums[1][2]) / tokens),
-        "test_tokens": float(tokens),
+        f"documents_{name}": chosen,
+        "hidden": hidden,
+        "unigram_loss": float(arrays["unigram_loss"].sum() / hidden.sum()),
+        "test_tokens": float(hidden.sum()),
     }
+
+
+def difference(one: np.ndarray, other: np.ndarray, hidden: np.ndarray, draws: int = 1000) -> tuple[float, float]:
+    """The first loss less the second, and the standard error of that over test documents (bootstrap).
+
+    Parameters
+    ----------
+    one, other : arrays of shape (n,), the sums of two models over the hidden tokens of each document.
+    hidden : array of shape (n,), how many these are.
+    """
+    apart, rng = one - other, np.random.default_rng(0)
+    again = [rng.integers(0, len(apart), len(apart)) for _ in range(draws)]
+    spread = [apart[rows].sum() / max(hidden[rows].sum(), 1.0) for rows in again]
+    return float(apart.sum() / hidden.sum()), float(np.std(spread))
 
 
 def node_proportions(corpus: BenchCorpus, topics: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -78,6 +78,21 @@ def test_nothing_is_chosen_on_the_documents_it_is_scored_on(bench: Any, corpus: 
     assert got["loss_flat"] == pytest.approx(expected, rel=1e-9)
 
 
+def test_losses_of_documents_add_up_and_tell_how_sure_a_difference_is(
+    bench: Any, corpus: Any, truth: np.ndarray
+) -> None:
+    got = bench.score.score(corpus, truth, np.full(4, 0.25))
+    for name in ("flat", "tree"):
+        assert got[f"documents_{name}"].sum() / got["hidden"].sum() == pytest.approx(got[f"loss_{name}"])
+    rng = np.random.default_rng(0)
+    hidden, noise = np.full(2000, 10.0), rng.normal(0.0, 3.0, 2000)
+    one = rng.normal(70.0, 20.0, 2000)                      # what two models share does not count
+    apart, error = bench.score.difference(one + noise - 1.0, one, hidden)
+    assert apart == pytest.approx(noise.mean() / 10 - 0.1)
+    assert error == pytest.approx(3.0 / 10 / np.sqrt(2000), rel=0.1)
+    assert bench.score.difference(one, one, hidden) == (0.0, 0.0)
+
+
 def test_corpus_and_snapshots_survive_the_disk(bench: Any, corpus: Any, truth: np.ndarray, tmp_path: Path) -> None:
     bench.bench_corpus.save(corpus, tmp_path / "corpus.npz")
     again = bench.bench_corpus.load(tmp_path / "corpus.npz")
