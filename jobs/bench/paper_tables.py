@@ -85,7 +85,7 @@ def main() -> None:
             if settings.only and not any(part in data.table for part in settings.only):
                 continue
             for k in settings.k:
-                for row in measure(bench, data, k, settings.seed):
+                for row in measure(bench, data, k, settings.seed, settings.skip):
                     print(*(row[key] for key in ("table", "k", "layers", "model", "loss", "seconds")), file=sys.stderr)
                     rows.append(row)
                 merge_rows(target, rows, ("table", "k", "layers", "model"), about=context())
@@ -100,6 +100,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--amazon", help="Amazon corpus written by ingest")
     parser.add_argument("--k", type=int, nargs="+", default=[50, 100])
     parser.add_argument("--only", nargs="+", default=[], help='parts of table names, for example: "train 2"')
+    parser.add_argument("--skip", nargs="+", default=[], help="parts of names of settings to leave out: uniform, group")
     parser.add_argument("--results", type=Path, default=RESULTS, help="where the JSON and the table go")
     parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args()
@@ -131,8 +132,8 @@ def datasets(source: str, bench: SparkBench) -> Iterator[Dataset]:
         yield Dataset(title, first(dict(zip(names, sizes, strict=True)), held_out), first(held_out, {}), LAYERS)
 
 
-def measure(bench: SparkBench, data: Dataset, k: int, seed: int) -> Iterator[dict[str, Any]]:
-    """All rows of one table for one K."""
+def measure(bench: SparkBench, data: Dataset, k: int, seed: int, skip: list[str]) -> Iterator[dict[str, Any]]:
+    """All rows of one table for one K, without the settings to skip."""
     for layers in data.layers:
         base = bench.fit_ours(k, 0, seed, data.train, layers=layers)
         collect = sum(base.summary.seconds[step] for step in ("census", "range", "moments"))
@@ -143,7 +144,7 @@ def measure(bench: SparkBench, data: Dataset, k: int, seed: int) -> Iterator[dic
                 other = base.solveAgain(solver=solver, concentrations=base.summary.concentrations)
                 yield result(data, k, layers, solver, other, collect + time.perf_counter() - started)
         for title, changed in SETTINGS.items():
-            if layers == 2 and changed == {"tensors": "groups"}:
+            if (layers == 2 and changed == {"tensors": "groups"}) or any(part in title for part in skip):
                 continue
             try:
                 model = bench.fit_ours(k, 0, seed, data.train, layers=layers, **changed)

@@ -4,6 +4,7 @@ import logging
 import sys
 import time
 import traceback
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -78,7 +79,8 @@ class Run:
         """Stop Spark. Its log goes too, unless something unexpected happened."""
         self.terminal.clear()
         if "spark" in self.__dict__ and self._given is None:
-            with suppress(Exception):
+            with suppress(Exception), warnings.catch_warnings():
+                warnings.simplefilter("ignore")         # an interrupt may have cut the line to Spark, which ends anyway
                 self.spark.stop()
         if self.log is None:
             return
