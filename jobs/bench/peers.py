@@ -212,7 +212,8 @@ def write_table(document: dict[str, Any], path: Path) -> None:
         "for each on one half of the test documents and applied to the other. **loss** uses node priors for ours (it "
         "learns them) and one prior for all documents for peers (they know no tree); *flat* takes the node priors from "
         "ours, *tree* gives every peer's topics node priors made from the training documents. *To the best peer*: the "
-        "loss less the lowest of a peer, with the standard error of that over test documents. Seconds: ours reads the "
+        "loss less the lowest of a peer scored in the same run, with its standard error over test documents. Seconds: "
+        "ours reads the "
         "corpus from disk, packs, fits; peers are timed inside their training calls, data already in memory. Start of "
         "Spark and first warm-up are apart. Load: 1-minute load of the machine before the fit (2 cores).\n",
     ]
