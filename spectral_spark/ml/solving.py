@@ -16,6 +16,7 @@ from spectral_spark.solve.solution import TopicSolution, node_proportions
 CANDIDATES = (0.1, 0.3, 1.0, 3.0)
 UNSCORED = 0.3              # where no documents are at hand, or topics are refined: small is right for text
 DOCUMENT_CONCENTRATION = 1.0
+REFINED_TOLERANCE = 0.03    # of the solver where refinement follows, which finds the rest of the way by itself
 LARGE_TOPICS = 64 << 20     # bytes: candidates above this are scored one at a time
 
 
@@ -31,15 +32,17 @@ def solve_moments(moments: MomentState, settings: FitSettings, corpus: CensusRes
     """Solve; with ``concentrations="auto"`` and documents at hand, the candidates are scored on a sample of them.
 
     Refinement learns its own concentrations, and after it the one of the start no longer shows
-    (``jobs/bench/REFINE.md``), so none is looked for unless the usual one has no solution.
+    (``jobs/bench/REFINE.md``), so none is looked for unless the usual one has no solution. Nor does it show how
+    exactly the tensor was solved.
     """
+    refined = corpus is not None and settings.refine_passes > 0
     if settings.concentrations != "auto":
         given = settings.concentrations
         concentrations: str | list[float] = given if isinstance(given, str) else _for_tree(list(given), moments)
-        return _solved(moments, _solve(moments, settings, concentrations), DOCUMENT_CONCENTRATION)
+        return _solved(moments, _solve(moments, settings, concentrations, refined=refined), DOCUMENT_CONCENTRATION)
     if corpus is None or not settings.scores_candidates:
         try:
-            return _solved(moments, _solve(moments, settings, [UNSCORED]), DOCUMENT_CONCENTRATION)
+            return _solved(moments, _solve(moments, settings, [UNSCORED], refined=refined), DOCUMENT_CONCENTRATION)
         except InputError:
             if corpus is None:
                 raise
@@ -104,12 +107,15 @@ def _better(
     return _Best(solutions[choice.best], loss, choice.document_concentration, scores)
 
 
-def _solve(moments: MomentState, settings: FitSettings, concentrations: str | list[float]) -> TopicSolution:
+def _solve(
+    moments: MomentState, settings: FitSettings, concentrations: str | list[float], *, refined: bool = False
+) -> TopicSolution:
     alone = isinstance(concentrations, list) and len(concentrations) == 1
     given = concentrations[0] if alone else concentrations
     return moments.solve(
         settings.k, settings.solver, given, per_group=settings.tensors == "groups",
         rank_rule=settings.rank_rule, seed=settings.seed,
+        solver_options={"tolerance": REFINED_TOLERANCE} if refined else None,
     )
 
 

@@ -353,15 +353,21 @@ def test_topics_that_are_refined_need_no_choice_of_concentrations(
     assert refined.summary.spectral_concentrations == [solving.UNSCORED]
     solve = solving._solve
 
-    def picky(moments: Any, settings: Any, concentrations: Any) -> Any:
+    def picky(moments: Any, settings: Any, concentrations: Any, **options: Any) -> Any:
         if concentrations == [solving.UNSCORED]:
             raise InputError("too few positive eigenvalues")
-        return solve(moments, settings, concentrations)
+        return solve(moments, settings, concentrations, **options)
 
     monkeypatch.setattr(solving, "_solve", picky)
     other = SpectralHDP(k=5, refinePasses=1, **ARRAYS).fit(documents)
     assert "choose concentrations" in {step["name"] for step in other.summary.passes}
     assert set(other.summary.refinement) == set(refined.summary.refinement)
+
+
+def test_topics_that_are_refined_are_solved_less_exactly(documents: DataFrame, refined: SpectralHDPModel) -> None:
+    exact = SpectralHDP(k=5, refinePasses=0, concentrations=[solving.UNSCORED], **ARRAYS).fit(documents)
+    assert refined.summary.converged
+    assert refined.summary.iterations < exact.summary.iterations
 
 
 def test_vectors_without_a_tree(vectors: DataFrame) -> None:
