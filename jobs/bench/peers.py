@@ -262,25 +262,38 @@ def passed(rows: list[dict[str, Any]], peer: dict[str, Any], alike: bool) -> str
 
 
 def plot(document: dict[str, Any], path: Path) -> None:
-    """Loss against training time, one panel per k."""
+    """Loss against training time, one panel per k; ours in blue, filled, every name with a mark of its own."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
+    names = sorted({row["name"] for row in document["rows"]}, key=lambda name: (name not in OURS, name))
+    marks = dict(zip(names, "osD^v<>osD^v<>ph", strict=False))
+    colours = pyplot.get_cmap("tab10")([1, 2, 3, 4, 5, 6, 7, 8, 9])
+    peers = [name for name in names if name not in OURS]
+    colour = {name: colours[number % len(colours)] for number, name in enumerate(peers)}
     ks = sorted({row["k"] for row in document["rows"]})
-    figure, axes = pyplot.subplots(1, len(ks), figsize=(7 * len(ks), 5), squeeze=False)
+    figure, axes = pyplot.subplots(1, len(ks), figsize=(6 * len(ks) + 3, 5), squeeze=False)
     for axis, k in zip(axes[0], ks, strict=True):
         rows = [row for row in document["rows"] if row["k"] == k]
-        for name in sorted({row["name"] for row in rows}):
+        for name in names:
             points = np.array(sorted((row["seconds"], headline(row)) for row in rows if row["name"] == name))
+            if not len(points):
+                continue
             ours = name in OURS
-            axis.plot(points[:, 0], points[:, 1], "o-", label=name, lw=3 if ours else 1.2, zorder=3 if ours else 2)
+            axis.plot(
+                points[:, 0], points[:, 1], marker=marks.get(name, "."), label=name, ms=7 if ours else 6,
+                lw=2 if ours else 1.2, zorder=3 if ours else 2, color="tab:blue" if ours else colour[name],
+                markerfacecolor="tab:blue" if ours else "white",
+            )
         axis.set(xscale="log", xlabel="seconds of training", ylabel="loss, nats per word",
                  title=f"{document['about']['corpus']}, k = {k}")
         axis.grid(alpha=0.3)
-        axis.legend(fontsize=8)
-    figure.tight_layout()
+    drawn = [zip(*axis.get_legend_handles_labels(), strict=True) for axis in axes[0]]
+    handles = {label: handle for panel in drawn for handle, label in panel}
+    figure.legend(handles.values(), handles, loc="center right", fontsize=9, frameon=False)
+    figure.tight_layout(rect=(0, 0, 1 - 2.9 / (6 * len(ks) + 3), 1))
     figure.savefig(path, dpi=110)
 
 
