@@ -368,6 +368,8 @@ def test_topics_that_are_refined_are_solved_less_exactly(documents: DataFrame, r
     exact = SpectralHDP(k=5, refinePasses=0, concentrations=[solving.UNSCORED], **ARRAYS).fit(documents)
     assert refined.summary.converged
     assert refined.summary.iterations < exact.summary.iterations
+    again = refined.solveAgain(concentrations=[solving.UNSCORED])       # without documents nothing is refined
+    assert again.summary.iterations == exact.summary.iterations
 
 
 def test_vectors_without_a_tree(vectors: DataFrame) -> None:
