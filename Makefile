@@ -14,8 +14,8 @@ ARGS ?=
 help:
 	@echo "make demo    set up, then run the whole pipeline on a built-in corpus"
 	@echo "make test    set up, then lint and test everything (ARGS='-k name' to select)"
-	@echo "make lint    ruff and mypy"
-	@echo "make bench   the benchmarks; results in jobs/bench/results (ARGS=--list names them)"
+	@echo "make lint    ruff, import contracts and mypy"
+	@echo "make bench   the benchmarks; results in benchmarks/results (ARGS=--list names them)"
 	@echo "make clean   remove the virtual environment and build products"
 
 $(VENV)/.made:
@@ -40,13 +40,14 @@ demo: $(VENV)/.installed
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
+	$(BIN)/lint-imports
 	$(BIN)/mypy
 
 test: lint
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 bench: $(VENV)/.installed-bench
-	$(BIN)/python jobs/bench/run.py $(ARGS)
+	$(BIN)/python benchmarks/run.py $(ARGS)
 
 clean:
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -7,19 +7,19 @@ imported without Spark.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from spectral_spark.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from spectral_spark.ml.hdp import SpectralHDP, SpectralHDPModel
     from spectral_spark.ml.ibp import SpectralIBP, SpectralIBPModel
-    from spectral_spark.moments.state import MomentState
-
-__version__ = "0.1.0"
+    from spectral_spark.moments.moment_state import MomentState
 
 _HOMES = {
     "SpectralHDP": "spectral_spark.ml.hdp",
     "SpectralHDPModel": "spectral_spark.ml.hdp",
     "SpectralIBP": "spectral_spark.ml.ibp",
     "SpectralIBPModel": "spectral_spark.ml.ibp",
-    "MomentState": "spectral_spark.moments.state",
+    "MomentState": "spectral_spark.moments.moment_state",
 }
 __all__ = ["MomentState", "SpectralHDP", "SpectralHDPModel", "SpectralIBP", "SpectralIBPModel"]
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from spectral_spark.engine.driver_corpus import SETTING
 from spectral_spark.engine.java import use_java
-from spectral_spark.engine.nearby import SETTING
 from tests.cluster.standalone import QUICK_JVM
 
-pytest_plugins = ["tests.cluster.fixtures"]
+pytest_plugins = ["tests.cluster.fixtures", "tests.simulated_documents"]
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -23,9 +23,9 @@ import pytest
 from spectral_spark import SpectralHDPModel
 from spectral_spark.cli.parsing import Request, parse
 from spectral_spark.cli.run import main
-from spectral_spark.corpus.demo import simulate_demo, write_demo
-from spectral_spark.engine.capacity import GIB, memory_need
-from spectral_spark.ml.settings import FitSettings
+from spectral_spark.engine.memory import GIB, memory_need
+from spectral_spark.fit.fit_settings import FitSettings
+from spectral_spark.ingest.demo_corpus import simulate_demo, write_demo
 from tests.cluster.standalone import REPOSITORY, StandaloneCluster, spark_script, submit
 from tests.jobs.corpora import enron_slice
 

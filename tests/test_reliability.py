@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spectral_spark import storage
-from spectral_spark.cli.resuming import resuming
+from spectral_spark.cli.checkpoint_flags import resuming
 from spectral_spark.cli.run import main
-from spectral_spark.engine.checkpoint import DirectoryCheckpoints, run_key, steps_outlive_runs
+from spectral_spark.engine.checkpoints import DirectoryCheckpoints, run_key, steps_outlive_runs
 from spectral_spark.errors import InputError
-from spectral_spark.locking import only_writer
-from spectral_spark.model_files import read_model_files
+from spectral_spark.files import directories as storage
+from spectral_spark.files.locking import only_writer
+from spectral_spark.files.model_files import read_model_files
 
 REPOSITORY = Path(__file__).parents[1]
 INGEST = "--source folders --min-documents 2 --holdout 10"
@@ -61,7 +61,7 @@ def test_a_second_writer_is_refused_and_a_dead_one_replaced(tmp_path: Path) -> N
     target = tmp_path / "model"
     with only_writer(target):
         code = (
-            "import sys; from spectral_spark.locking import only_writer\n"
+            "import sys; from spectral_spark.files.locking import only_writer\n"
             f"try:\n    with only_writer({str(target)!r}): pass\nexcept ValueError as error: sys.exit(str(error))"
         )
         other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

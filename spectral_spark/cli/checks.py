@@ -6,8 +6,8 @@ from typing import Any
 from pyarrow import fs
 
 from spectral_spark.errors import FormatError, InputError
-from spectral_spark.model_files import MODEL_KIND, MODEL_VERSION
-from spectral_spark.storage import exists, open_directory, resolve
+from spectral_spark.files.directories import exists, open_directory, resolve
+from spectral_spark.files.model_files import MODEL_KIND, MODEL_VERSION
 
 # Those of corpus.store, which imports pyspark; a dry run must not wait for that.
 CORPUS_KIND, CORPUS_VERSION = "spectral-corpus", 1

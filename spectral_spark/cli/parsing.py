@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from spectral_spark import __version__
 from spectral_spark.cli.config import Config, read_config
 from spectral_spark.cli.flags import Flag, nearest
 from spectral_spark.cli.verb import COMMON, Verb, verbs
 from spectral_spark.errors import SettingsError
+from spectral_spark.version import __version__
 
 PROGRAM = "spectral-spark"
 

@@ -11,13 +11,13 @@ import scipy.sparse as sp
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.engine.blocks import cut_blocks
-from spectral_spark.engine.capacity import driver_threads
 from spectral_spark.engine.documents import DocumentFrame
+from spectral_spark.engine.driver_corpus import Nearby, fits_driver
 from spectral_spark.engine.lists import flat_lists
-from spectral_spark.engine.nearby import Nearby, fits_driver
+from spectral_spark.engine.memory import driver_threads
 from spectral_spark.engine.packed import PackedCorpus, keep, parallelism_of, shard_count, task_count
-from spectral_spark.moments.batch import CountBatch
 
 BLOCK_DOCUMENTS = 256
 DROP_REASONS = ("null_path", "bad_counts", "unknown_terms", "too_short")

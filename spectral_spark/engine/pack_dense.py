@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F
 
+from spectral_spark.data.dense_batch import DenseBatch
 from spectral_spark.engine.blocks import cut_blocks
 from spectral_spark.engine.packed import PackedCorpus, keep, parallelism_of, shard_count, task_count
 from spectral_spark.engine.rows import RowFrame, dense_matrix
-from spectral_spark.ibp.batch import DenseBatch
 
 BLOCK_VALUES = 1 << 18
 FEWEST_ROWS, MOST_ROWS = 32, 2048

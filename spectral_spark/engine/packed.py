@@ -14,8 +14,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.storagelevel import StorageLevel
 
-from spectral_spark.engine.nearby import Nearby
-from spectral_spark.engine.order import power_of_two
+from spectral_spark.engine.driver_corpus import Nearby
+from spectral_spark.engine.tree_sum import power_of_two
 
 DOCUMENTS_PER_SHARD = 16_384        # fewer, longer shards refine better: each takes more steps between two averages
 FEWEST_SHARDS, MOST_SHARDS = 8, 4096

@@ -2,8 +2,8 @@
 
 from pyspark.sql import DataFrame
 
-from spectral_spark.corpus.workplace import spark_location, spark_readable
-from spectral_spark.storage import staged
+from spectral_spark.files.directories import staged
+from spectral_spark.files.spark_paths import spark_location, spark_readable
 
 
 def write_parquet(frame: DataFrame, path: str, *, overwrite: bool = False) -> int:

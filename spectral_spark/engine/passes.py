@@ -13,11 +13,11 @@ from pyspark.sql import functions as F
 from pyspark.storagelevel import StorageLevel
 from threadpoolctl import threadpool_limits
 
-from spectral_spark.engine.kernel import Accumulator, Kernel
-from spectral_spark.engine.order import State, TreeSum
+from spectral_spark.data.kernel import Accumulator, Kernel
 from spectral_spark.engine.packed import Decoder, PackedCorpus, parallelism_of
 from spectral_spark.engine.progress import Progress
-from spectral_spark.engine.touched import Partial, flattened, gathered, thinned, whole
+from spectral_spark.engine.sparse_rows import Partial, flattened, gathered, thinned, whole
+from spectral_spark.engine.tree_sum import State, TreeSum
 from spectral_spark.errors import InputError
 
 PART_BYTES = 4 << 20

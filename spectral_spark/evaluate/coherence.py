@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from spectral_spark.moments.batch import CountBatch
+from spectral_spark.data.count_batch import CountBatch
 
 TOP_WORDS = 10
 

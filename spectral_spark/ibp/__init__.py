@@ -23,8 +23,8 @@ the variance of y (1 or 2); Gaussian factors that are always on (isFA with π = 
 as its principal axes; a binary model with a free offset cannot tell z from 1 − z and gets the sign rule of isFA.
 """
 
-from spectral_spark.ibp.batch import DenseBatch, local_runner
-from spectral_spark.ibp.fit import IbpFit, IbpSettings, fit_features
-from spectral_spark.ibp.solution import FeatureModel
+from spectral_spark.data.dense_batch import DenseBatch, local_runner
+from spectral_spark.ibp.feature_model import FeatureModel
+from spectral_spark.ibp.solve_features import IbpFit, IbpSettings, fit_features
 
 __all__ = ["DenseBatch", "FeatureModel", "IbpFit", "IbpSettings", "fit_features", "local_runner"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
-from spectral_spark.ibp.batch import DenseBatch
+from spectral_spark.data.dense_batch import DenseBatch
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,15 @@ from functools import lru_cache
 
 import numpy as np
 
-from spectral_spark.ibp.batch import DenseBatch
-from spectral_spark.ibp.packed import pair_positions, pairs, pairs_before, sorted_indices, unpack_fourth, unpack_third
+from spectral_spark.data.dense_batch import DenseBatch
+from spectral_spark.ibp.packed_cumulants import (
+    pair_positions,
+    pairs,
+    pairs_before,
+    sorted_indices,
+    unpack_fourth,
+    unpack_third,
+)
 
 _CHUNK_VALUES = 200_000
 _GROUP = 8
@@ -23,7 +30,7 @@ class CumulantKernel:
     the full pairs × pairs product at k = 40.
 
     Shared: ``mean`` (d,), ``whitening`` W (d, k). State: ``second`` (k, k), ``third`` and ``fourth`` packed as in
-    :mod:`spectral_spark.ibp.packed`.
+    :mod:`spectral_spark.ibp.packed_cumulants`.
     """
 
     def start(self, shared: Mapping[str, np.ndarray]) -> "_CumulantAccumulator":

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spectral_spark.data.dense_batch import DenseBatch
 from spectral_spark.errors import InputError
-from spectral_spark.ibp.batch import DenseBatch
-from spectral_spark.ibp.codes import BinaryDecoder
+from spectral_spark.ibp.feature_codes import BinaryDecoder
+from spectral_spark.ibp.feature_model import FeatureModel
 from spectral_spark.ibp.polish import model_from_shared
-from spectral_spark.ibp.solution import FeatureModel
 from spectral_spark.ibp.sparse_posterior import sparse_posterior
 
 

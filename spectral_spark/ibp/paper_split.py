@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from spectral_spark.ibp.cumulant_decomposition import Contraction, Decomposition, finish
 from spectral_spark.ibp.cumulants import WhitenedCumulants
-from spectral_spark.ibp.decomposition import Contraction, Decomposition, finish
 
 _CLEAR, _STARTS, _STEPS, _TOLERANCE = 1.0, 20, 200, 1e-15
 

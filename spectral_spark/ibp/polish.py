@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from spectral_spark.ibp.batch import DenseBatch, Runner
-from spectral_spark.ibp.codes import BinaryDecoder
-from spectral_spark.ibp.mean import ColumnMeans
-from spectral_spark.ibp.solution import FeatureModel, largest_entry_positive
+from spectral_spark.data.dense_batch import DenseBatch, Runner
+from spectral_spark.ibp.feature_codes import BinaryDecoder
+from spectral_spark.ibp.feature_model import FeatureModel, largest_entry_positive
+from spectral_spark.ibp.row_means import ColumnMeans
 from spectral_spark.ibp.sparse_posterior import sparse_posterior
 
 

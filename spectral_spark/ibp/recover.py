@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spectral_spark.ibp.decomposition import Decomposition
-from spectral_spark.ibp.kinds import Kind
-from spectral_spark.ibp.solution import FeatureModel, largest_entry_positive
-from spectral_spark.ibp.whitening import Whitening
+from spectral_spark.ibp.cumulant_decomposition import Decomposition
+from spectral_spark.ibp.feature_model import FeatureModel, largest_entry_positive
+from spectral_spark.ibp.row_whitening import Whitening
+from spectral_spark.ibp.source_kinds import Kind
 
 OFFSETS = ("auto", "none", "free")
 PROBABILITIES = ("eigenvalues", "mean")

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_ndtr
 
-from spectral_spark.ibp.codes import effective_noise, fill_missing
-from spectral_spark.ibp.solution import FeatureModel
+from spectral_spark.ibp.feature_codes import effective_noise, fill_missing
+from spectral_spark.ibp.feature_model import FeatureModel
 
 _SWEEPS, _DAMPING, _TOLERANCE, _CHUNK_VALUES = 60, 0.6, 1e-8, 1_000_000
 

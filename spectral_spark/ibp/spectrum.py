@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spectral_spark.data.dense_batch import Runner
 from spectral_spark.errors import InputError
-from spectral_spark.ibp.batch import Runner
 from spectral_spark.ibp.covariance import CovarianceKernel, CovarianceRangeKernel
-from spectral_spark.ibp.mean import ColumnMeans, refuse_constant
+from spectral_spark.ibp.row_means import ColumnMeans, refuse_constant
 
 EXACT_WIDTH = 1024
 """Up to this many columns the covariance is collected whole (8 MB); beyond, it is sketched."""

@@ -17,17 +17,10 @@ from pyspark.sql import functions as F
 from spectral_spark.engine.documents import DocumentColumns, node_hashes
 from spectral_spark.engine.progress import Progress
 from spectral_spark.errors import InputError, SettingsError
-from spectral_spark.evaluate.run import scored_topics
-from spectral_spark.ml import persistence
-from spectral_spark.ml.fitting import FittedTopics, basis_of, fit_topics, solve_again
-from spectral_spark.ml.inference import Proportions, add_proportions
-from spectral_spark.ml.params import AUTO, SpectralHDPParams
-from spectral_spark.ml.pictures import ModelPictures
-from spectral_spark.ml.scoring import completion_loss
-from spectral_spark.ml.settings import FitSettings
-from spectral_spark.ml.summary import FitSummary
-from spectral_spark.ml.updating import UpdateOptions, merge_topics, update_topics
-from spectral_spark.model_files import (
+from spectral_spark.evaluate.completion_loss import completion_loss
+from spectral_spark.evaluate.evaluation import scored_topics
+from spectral_spark.files.directories import SavedDirectory, Staging
+from spectral_spark.files.model_files import (
     METADATA,
     MODEL_KIND,
     MODEL_VERSION,
@@ -36,9 +29,16 @@ from spectral_spark.model_files import (
     model_files_from,
     write_model_files,
 )
+from spectral_spark.fit.fit_settings import FitSettings
+from spectral_spark.fit.fit_summary import FitSummary
+from spectral_spark.fit.fit_topics import FittedTopics, basis_of, fit_topics, solve_again
+from spectral_spark.fit.update import UpdateOptions, merge_topics, update_topics
+from spectral_spark.ml import persistence
+from spectral_spark.ml.inference import Proportions, add_proportions
+from spectral_spark.ml.params import AUTO, SpectralHDPParams
+from spectral_spark.ml.plots import ModelPictures
 from spectral_spark.moments.basis import Basis
-from spectral_spark.moments.state import MomentState
-from spectral_spark.storage import SavedDirectory, Staging
+from spectral_spark.moments.moment_state import MomentState
 
 ESTIMATOR_KIND, ESTIMATOR_VERSION = "spectral-hdp-estimator", 1
 

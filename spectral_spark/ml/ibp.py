@@ -13,15 +13,15 @@ from pyspark.sql import functions as F
 
 from spectral_spark.engine.progress import Progress
 from spectral_spark.errors import InputError
-from spectral_spark.ibp.solution import FeatureModel
+from spectral_spark.files.directories import SavedDirectory, Staging
+from spectral_spark.files.model_files import METADATA
+from spectral_spark.fit.feature_summary import IbpSummary
+from spectral_spark.fit.fit_features import FittedFeatures, fit_rows, log_likelihood
+from spectral_spark.ibp.feature_model import FeatureModel
 from spectral_spark.ml import persistence
-from spectral_spark.ml.ibp_fitting import FittedFeatures, fit_rows, log_likelihood
 from spectral_spark.ml.ibp_params import RowParams, SpectralIBPParams
 from spectral_spark.ml.ibp_rows import add_rows
-from spectral_spark.ml.ibp_summary import IbpSummary
 from spectral_spark.ml.params import AUTO
-from spectral_spark.model_files import METADATA
-from spectral_spark.storage import SavedDirectory, Staging
 
 ESTIMATOR_KIND, ESTIMATOR_VERSION = "spectral-ibp-estimator", 1
 MODEL_KIND, MODEL_VERSION = "spectral-ibp-model", 1

@@ -5,9 +5,9 @@ from typing import Any
 from pyspark.ml.param import Params
 
 from spectral_spark.errors import SettingsError
-from spectral_spark.ibp.fit import SOLVERS, IbpSettings
-from spectral_spark.ibp.kinds import KINDS
 from spectral_spark.ibp.recover import OFFSETS, PROBABILITIES
+from spectral_spark.ibp.solve_features import SOLVERS, IbpSettings
+from spectral_spark.ibp.source_kinds import KINDS
 from spectral_spark.ml.params import AUTO, _choice, _number, _param, _whole
 
 MISSING = ("refuse", "mean")

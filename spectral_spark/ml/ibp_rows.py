@@ -6,11 +6,11 @@ from pyspark.sql import DataFrame
 from threadpoolctl import threadpool_limits
 
 from spectral_spark.engine.arrow_column import with_arrow_column
-from spectral_spark.engine.held import hold
+from spectral_spark.engine.broadcast_cache import hold
 from spectral_spark.engine.rows import dense_matrix, refuse_other_width, vector_columns
 from spectral_spark.errors import InputError
+from spectral_spark.ibp.feature_model import FeatureModel
 from spectral_spark.ibp.likelihood import RowReader, refuse_unreadable
-from spectral_spark.ibp.solution import FeatureModel
 
 OUTPUTS = ("codes", "both", "reconstruction")
 """Codes; codes followed by activity; or the row that the codes stand for."""

@@ -6,11 +6,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from threadpoolctl import threadpool_limits
 
+from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.engine.arrow_column import with_arrow_column
+from spectral_spark.engine.broadcast_cache import hold
 from spectral_spark.engine.documents import DocumentColumns, document_columns
-from spectral_spark.engine.held import hold
 from spectral_spark.engine.lists import flat_lists
-from spectral_spark.moments.batch import CountBatch
 from spectral_spark.refine.infer import infer
 
 

@@ -12,8 +12,8 @@ from pyspark.ml.param import Params
 from pyspark.ml.util import MLReader, MLWriter
 
 from spectral_spark.errors import FormatError
-from spectral_spark.model_files import METADATA
-from spectral_spark.storage import SavedDirectory, Staging, new_directory, open_directory
+from spectral_spark.files.directories import SavedDirectory, Staging, new_directory, open_directory
+from spectral_spark.files.model_files import METADATA
 
 Instance = TypeVar("Instance")
 

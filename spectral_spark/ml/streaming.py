@@ -8,8 +8,8 @@ from dataclasses import replace
 from pyarrow import fs
 from pyspark.sql import DataFrame
 
-from spectral_spark import storage
 from spectral_spark.errors import NoDocumentsError, SettingsError
+from spectral_spark.files import directories as storage
 from spectral_spark.ml.hdp import SpectralHDP, SpectralHDPModel
 
 _log = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from spectral_spark.errors import InputError
-from spectral_spark.storage import SavedDirectory, Staging, fingerprint, new_directory, open_directory
+from spectral_spark.files.directories import SavedDirectory, Staging, fingerprint, new_directory, open_directory
 
 BASIS_KIND, BASIS_VERSION = "spectral-basis", 1
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 import scipy.sparse as sp
 
-from spectral_spark.moments.cubes import CubeSums, add_cubes
-from spectral_spark.moments.packing import pair_count, pair_indices
 from spectral_spark.moments.projection import ProjectedBatch
+from spectral_spark.moments.symmetric_packing import pair_count, pair_indices
+from spectral_spark.moments.third_moment import CubeSums, add_cubes
 
 
 class GroupSums:

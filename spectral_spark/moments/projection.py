@@ -5,7 +5,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from spectral_spark.moments.batch import CountBatch
+from spectral_spark.data.count_batch import CountBatch
 
 
 class WordIndex:

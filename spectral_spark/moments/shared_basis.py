@@ -5,8 +5,8 @@ import os
 import pyarrow as pa
 
 from spectral_spark.errors import FormatError
+from spectral_spark.files.directories import new_directory, open_directory
 from spectral_spark.moments.basis import BASIS_KIND, BASIS_VERSION, Basis
-from spectral_spark.storage import new_directory, open_directory
 
 
 def save_shared_basis(

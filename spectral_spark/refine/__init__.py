@@ -10,12 +10,12 @@
 | ρ | how far a mini-batch moves the statistics, falling from round to round |
 """
 
-from spectral_spark.refine.explore import DocumentSample, Explorer, ExploreSettings
+from spectral_spark.refine.em_kernel import RefineKernel
+from spectral_spark.refine.em_passes import drop_dead, refine_pass, settle_pass
+from spectral_spark.refine.gibbs import DocumentSample, Explorer, ExploreSettings
 from spectral_spark.refine.infer import infer
-from spectral_spark.refine.kernel import RefineKernel
-from spectral_spark.refine.passes import drop_dead, refine_pass, settle_pass
-from spectral_spark.refine.settings import RefineSettings
-from spectral_spark.refine.state import RefineState
+from spectral_spark.refine.refine_settings import RefineSettings
+from spectral_spark.refine.refine_state import RefineState
 
 __all__ = [
     "DocumentSample", "ExploreSettings", "Explorer", "RefineKernel", "RefineSettings", "RefineState", "drop_dead",

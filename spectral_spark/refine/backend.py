@@ -80,9 +80,9 @@ def load_backend(choice: str = "auto") -> Backend:
     if backend_name(choice) == "numba":
         if not find_spec("numba"):
             raise SettingsError("refinement: the driver has numba, this worker has not; install it there too")
-        from spectral_spark.refine import compiled
+        from spectral_spark.refine import backend_numba
 
-        return cast(Backend, compiled)
-    from spectral_spark.refine import vectorised
+        return cast(Backend, backend_numba)
+    from spectral_spark.refine import backend_numpy
 
-    return cast(Backend, vectorised)
+    return cast(Backend, backend_numpy)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from spectral_spark.moments.batch import CountBatch
+from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.refine.backend import load_backend
 
 

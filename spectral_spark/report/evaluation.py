@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from spectral_spark.errors import FormatError, InputError
-from spectral_spark.storage import resolve
+from spectral_spark.files.directories import resolve
 
 _LARGEST_LOSS = 700.0        # nats per word; e to a larger one is no floating-point number
 _NUMBERS = ("loss", "unigram_loss", "tokens")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectral_spark.errors import InputError, SettingsError
-from spectral_spark.model_files import NodeTable, TopicModelFiles
+from spectral_spark.files.model_files import NodeTable, TopicModelFiles
 from spectral_spark.report.payload import node_parents, observed_shares, topic_labels, vocabulary_of
 from spectral_spark.report.pyldavis import to_pyldavis
 from spectral_spark.report.relevance import LABEL_LAMBDA, top_words, word_shares

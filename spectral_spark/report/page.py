@@ -15,13 +15,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from spectral_spark.errors import InputError
-from spectral_spark.model_files import TopicModelFiles, read_model_files
+from spectral_spark.files.directories import exists, resolve, write_file
+from spectral_spark.files.model_files import TopicModelFiles, read_model_files
 from spectral_spark.report.encoding import finite, script_json
 from spectral_spark.report.evaluation import checked_evaluation, read_evaluation
-from spectral_spark.report.hood import hood_tables
 from spectral_spark.report.payload import page_payload, topic_labels
-from spectral_spark.report.wording import answers, corpus_name
-from spectral_spark.storage import exists, resolve, write_file
+from spectral_spark.report.run_details import hood_tables
+from spectral_spark.report.summary_text import answers, corpus_name
 
 _LIBRARIES = ("vendor/d3.min.js", "vendor/plot.umd.min.js")
 _SCRIPTS = ("dom", "model", "topics", "map", "search", "fields", "tree", "compare", "changes", "hood", "main")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from spectral_spark.model_files import NodeTable, TopicModelFiles
+from spectral_spark.files.model_files import NodeTable, TopicModelFiles
 from spectral_spark.report.encoding import packed, quantised
 from spectral_spark.report.relevance import candidates, top_words, topics_of_words, word_shares
 from spectral_spark.report.topic_map import classical_mds, topic_distances

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from spectral_spark.errors import InputError
-from spectral_spark.model_files import TopicModelFiles
+from spectral_spark.files.model_files import TopicModelFiles
 from spectral_spark.report.payload import node_parents, vocabulary_of
 from spectral_spark.report.relevance import word_shares
 

@@ -20,10 +20,10 @@ X2, X3, J3     moments between documents of one group          ``GroupAverages.s
 =============  ==============================================  =======================================
 """
 
-from spectral_spark.solve.decomposition import TensorDecomposition
-from spectral_spark.solve.solution import TopicSolution, node_proportions
 from spectral_spark.solve.solvers import SOLVERS, solve_tensor
-from spectral_spark.solve.topics import solve_topics, sweep_topics
+from spectral_spark.solve.tensor_decomposition import TensorDecomposition
+from spectral_spark.solve.topic_solution import TopicSolution, node_proportions
+from spectral_spark.solve.topics_from_moments import solve_topics, sweep_topics
 
 __all__ = [
     "SOLVERS",

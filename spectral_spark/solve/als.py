@@ -2,9 +2,15 @@
 
 import numpy as np
 
-from spectral_spark.solve.decomposition import TensorDecomposition, finished
 from spectral_spark.solve.polar import TOLERANCE
-from spectral_spark.solve.symmetric import PairTensor, checked_tensor, largest_turn, random_orthogonal, unit_columns
+from spectral_spark.solve.symmetric_tensor import (
+    PairTensor,
+    checked_tensor,
+    largest_turn,
+    random_orthogonal,
+    unit_columns,
+)
+from spectral_spark.solve.tensor_decomposition import TensorDecomposition, finished
 
 
 def als(

@@ -8,9 +8,9 @@ import numpy as np
 from scipy.optimize import brentq
 
 from spectral_spark.moments.coefficients import HDPCoefficients, checked_concentrations, hdp_coefficients
-from spectral_spark.solve.corrected import CorrectedMoments
+from spectral_spark.solve.corrected_moments import CorrectedMoments
 from spectral_spark.solve.polar import climb
-from spectral_spark.solve.symmetric import PairTensor, nearest_orthogonal, random_orthogonal
+from spectral_spark.solve.symmetric_tensor import PairTensor, nearest_orthogonal, random_orthogonal
 from spectral_spark.solve.whitening import signed_spectrum, usable_rank, whiten
 
 Correction = Callable[[HDPCoefficients], CorrectedMoments]

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spectral_spark.solve.decomposition import TensorDecomposition, finished
-from spectral_spark.solve.symmetric import (
+from spectral_spark.solve.symmetric_tensor import (
     PairTensor,
     checked_tensor,
     largest_turn,
     nearest_orthogonal,
     random_orthogonal,
 )
+from spectral_spark.solve.tensor_decomposition import TensorDecomposition, finished
 
 # A last step this short leaves an error of its square on exact tensors, and far below the noise on all others.
 TOLERANCE = 1e-7

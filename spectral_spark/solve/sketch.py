@@ -8,15 +8,15 @@ inside an iteration the tensor itself is never used. The three hashes are indepe
 import numpy as np
 from scipy import fft
 
-from spectral_spark.solve.decomposition import TensorDecomposition, finished
 from spectral_spark.solve.polar import TOLERANCE, climb
-from spectral_spark.solve.symmetric import (
+from spectral_spark.solve.symmetric_tensor import (
     PairTensor,
     checked_tensor,
     largest_turn,
     nearest_orthogonal,
     random_orthogonal,
 )
+from spectral_spark.solve.tensor_decomposition import TensorDecomposition, finished
 
 # A polished start needs to be in the right valley only.
 SKETCH_TOLERANCE, START_TOLERANCE = 1e-6, 1e-2

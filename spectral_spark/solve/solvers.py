@@ -10,10 +10,10 @@ from threadpoolctl import threadpool_limits
 
 from spectral_spark.errors import SettingsError
 from spectral_spark.solve.als import als
-from spectral_spark.solve.decomposition import TensorDecomposition
 from spectral_spark.solve.polar import polar
 from spectral_spark.solve.power import power
 from spectral_spark.solve.sketch import sketch
+from spectral_spark.solve.tensor_decomposition import TensorDecomposition
 
 SOLVERS: Mapping[str, Callable[..., TensorDecomposition]] = MappingProxyType(
     {"polar": polar, "power": power, "als": als, "sketch": sketch}

@@ -1,8 +1,8 @@
 """Where documents belong: paths → nodes, census, document weights, effective sample sizes."""
 
-from spectral_spark.tree.balance import group_weights
 from spectral_spark.tree.bounds import moment_bound, tensor_bound
 from spectral_spark.tree.census import Census
+from spectral_spark.tree.group_balance import group_weights
 from spectral_spark.tree.nodes import DocumentTree
 from spectral_spark.tree.weights import WEIGHTINGS, NodeWeights, node_weights
 

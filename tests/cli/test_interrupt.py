@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from spectral_spark.cli.interrupts import Interrupts
-from spectral_spark.corpus.demo import simulate_demo, write_demo
+from spectral_spark.ingest.demo_corpus import simulate_demo, write_demo
 from tests.cluster.standalone import fresh_environment
 
 ONCE, AGAIN_AND_AGAIN = 1, 4

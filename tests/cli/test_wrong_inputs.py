@@ -14,8 +14,8 @@ import pytest
 
 from spectral_spark.cli.checks import CORPUS_KIND, CORPUS_VERSION
 from spectral_spark.cli.run import main
-from spectral_spark.corpus import store
 from spectral_spark.engine import java
+from spectral_spark.ingest import corpus_store
 
 MAIL = "From: a.b@enron.com\nTo: c@x.org\nSubject: gas {0}\n\nThe gas price of pipeline number {0} rose again today.\n"
 Complaint = Callable[..., str]
@@ -151,7 +151,7 @@ def test_a_foreign_or_newer_corpus_fails_the_dry_run_too(
     (tmp_path / "corpus.json").write_text(json.dumps(content))
     assert main(["fit", "--corpus", str(tmp_path), "--model", str(tmp_path / "out"), "--dry-run"]) == 2
     assert expected in capsys.readouterr().err
-    assert (store.CORPUS_KIND, store.CORPUS_VERSION) == (CORPUS_KIND, CORPUS_VERSION)
+    assert (corpus_store.CORPUS_KIND, corpus_store.CORPUS_VERSION) == (CORPUS_KIND, CORPUS_VERSION)
 
 
 def test_a_model_that_is_none(complaint: Complaint, tmp_path: Path) -> None:

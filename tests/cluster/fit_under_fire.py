@@ -22,9 +22,9 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from spectral_spark import SpectralHDP, SpectralHDPModel
-from spectral_spark.corpus.simulate import simulate_hdp
-from spectral_spark.engine.nearby import SETTING
+from spectral_spark.engine.driver_corpus import SETTING
 from spectral_spark.engine.progress import Progress
+from spectral_spark.ingest.simulate import simulate_hdp
 
 
 class Saboteur(Progress):

@@ -6,8 +6,8 @@ import numpy as np
 from pyspark.ml.linalg import Vectors
 from pyspark.sql import DataFrame, SparkSession
 
+from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.engine.documents import DocumentColumns
-from spectral_spark.moments.batch import CountBatch
 
 ARRAYS = DocumentColumns(None, "terms", "counts", "path", "doc_id")
 

@@ -6,7 +6,7 @@ from corpora import ARRAYS, CountingKernel, dense_counts, frame_of, random_docum
 from pyspark.ml.linalg import Vectors
 from pyspark.sql import SparkSession
 
-from spectral_spark.engine.census import take_census
+from spectral_spark.engine.counted_corpus import take_census
 from spectral_spark.engine.documents import DocumentColumns, inspect_documents
 from spectral_spark.engine.pack_counts import PackSettings, pack_counts
 from spectral_spark.engine.passes import run_pass

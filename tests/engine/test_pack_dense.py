@@ -9,11 +9,11 @@ from pyspark.ml.linalg import Vectors
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DoubleType, FloatType, StructField, StructType
 
+from spectral_spark.data.dense_batch import DenseBatch
 from spectral_spark.engine.pack_dense import block_rows, pack_rows
 from spectral_spark.engine.passes import run_pass
 from spectral_spark.engine.rows import inspect_rows
 from spectral_spark.errors import InputError
-from spectral_spark.ibp.batch import DenseBatch
 
 
 class Powers:

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.errors import InputError
 from spectral_spark.evaluate.coherence import CooccurrenceKernel, cooccurrence_inputs, npmi, top_words, umass
 from spectral_spark.evaluate.diversity import topic_diversity
 from spectral_spark.evaluate.recovery import recovery
-from spectral_spark.moments.batch import CountBatch
 
 
 def batch_from(dense: np.ndarray) -> CountBatch:

@@ -4,9 +4,9 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from spectral_spark.ibp.cumulants import WhitenedCumulants
-from spectral_spark.ibp.packed import pairs
+from spectral_spark.ibp.packed_cumulants import pairs
+from spectral_spark.ibp.row_whitening import Whitening, whiten
 from spectral_spark.ibp.spectrum import exact_spectrum
-from spectral_spark.ibp.whitening import Whitening, whiten
 
 KURTOSIS = {"isfa": (1.0, 3.0), "iica": (2.0, 6.0)}
 

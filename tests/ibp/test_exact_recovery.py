@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from spectral_spark.ibp.decomposition import joint_decomposition
-from spectral_spark.ibp.fit import decompose
-from spectral_spark.ibp.kinds import kind_named
+from spectral_spark.ibp.cumulant_decomposition import joint_decomposition
 from spectral_spark.ibp.recover import recover_features
+from spectral_spark.ibp.solve_features import decompose
+from spectral_spark.ibp.source_kinds import kind_named
 
 from .exact_moments import exact_whitened, matched
 

@@ -3,11 +3,18 @@
 import numpy as np
 import pytest
 
-from spectral_spark.ibp.batch import DenseBatch, local_batches, local_runner
+from spectral_spark.data.dense_batch import DenseBatch, local_batches, local_runner
 from spectral_spark.ibp.covariance import CovarianceKernel, CovarianceRangeKernel
 from spectral_spark.ibp.cumulants import CumulantKernel, gaussian_fourth, whitened_cumulants
-from spectral_spark.ibp.mean import MeanKernel
-from spectral_spark.ibp.packed import packed_size, pairs, positions, sorted_indices, unpack_fourth, unpack_third
+from spectral_spark.ibp.packed_cumulants import (
+    packed_size,
+    pairs,
+    positions,
+    sorted_indices,
+    unpack_fourth,
+    unpack_third,
+)
+from spectral_spark.ibp.row_means import MeanKernel
 
 
 def rows(n: int, d: int, seed: int = 0, missing: float = 0.0) -> np.ndarray:

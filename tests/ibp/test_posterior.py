@@ -6,8 +6,8 @@ from scipy.integrate import quad
 from scipy.special import logsumexp
 from scipy.stats import laplace, multivariate_normal, norm
 
-from spectral_spark.ibp.codes import BinaryDecoder, all_codes
-from spectral_spark.ibp.solution import FeatureModel
+from spectral_spark.ibp.feature_codes import BinaryDecoder, all_codes
+from spectral_spark.ibp.feature_model import FeatureModel
 from spectral_spark.ibp.sparse_posterior import sparse_posterior
 
 from .exact_moments import sample

@@ -3,7 +3,7 @@
 import tarfile
 from pathlib import Path
 
-from spectral_spark.corpus.demo import simulate_demo, write_demo
+from spectral_spark.ingest.demo_corpus import simulate_demo, write_demo
 
 
 def demo_notes(directory: Path, documents: int = 1500) -> Path:

@@ -17,13 +17,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spectral_spark import SpectralHDP, SpectralHDPModel
-from spectral_spark.corpus.simulate import SimulatedCorpus
 from spectral_spark.errors import FormatError, InputError, SettingsError
 from spectral_spark.evaluate.recovery import recovery
-from spectral_spark.ml import solving
-from spectral_spark.moments.cleaning import capped, drop_short
-from spectral_spark.moments.plan import MomentPlan
-from spectral_spark.moments.range import (
+from spectral_spark.fit import solve_step
+from spectral_spark.ingest.simulate import SimulatedCorpus
+from spectral_spark.moments.clean_counts import capped, drop_short
+from spectral_spark.moments.moment_plan import MomentPlan
+from spectral_spark.moments.range_finder import (
     RangeKernel,
     apply_second_moment,
     finish_basis,
@@ -33,6 +33,7 @@ from spectral_spark.moments.range import (
     word_scale,
 )
 from spectral_spark.solve.reconstruct import smoothed_topics
+from spectral_spark.solve.solve_state import solve_state
 from spectral_spark.tree.census import Census
 from spectral_spark.tree.weights import node_weights
 
@@ -71,7 +72,7 @@ def test_spark_gives_the_topics_of_the_numpy_core_on_one_process(
     accumulator.add(simulated.batch)
     sums = accumulator.arrays()
     state = plan.finish(sums, {name: np.zeros_like(array) for name, array in sums.items()})
-    alone = state.solve(5, "polar", 0.5)
+    alone = solve_state(state, 5, "polar", 0.5)
     expected = smoothed_topics(alone.topics, state.mean_words())
     match = recovery(spectral.topicsMatrix(), expected).match
     assert np.abs(spectral.topicsMatrix()[:, match] - expected).max() < 1e-10
@@ -298,14 +299,14 @@ def test_bad_input_is_refused_before_any_pass(spark: SparkSession, documents: Da
 def test_checkpoints_resume_to_the_same_bits(
     tmp_path: Path, documents: DataFrame, refined: SpectralHDPModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from spectral_spark.ml import fitting
+    from spectral_spark.fit import fit_topics
 
     estimator = SpectralHDP(k=5, refinePasses=1, checkpointDir=str(tmp_path / "steps"), **ARRAYS)
     with monkeypatch.context() as patch:
         def killed(*_: object, **__: object) -> None:
             raise KeyboardInterrupt
 
-        patch.setattr(fitting, "refine_topics", killed)
+        patch.setattr(fit_topics, "refine_topics", killed)
         with pytest.raises(KeyboardInterrupt):
             estimator.fit(documents)
     kept = sorted(path.name for path in next((tmp_path / "steps").iterdir()).iterdir())
@@ -337,10 +338,10 @@ def test_large_candidates_are_scored_in_turn_with_the_same_choice(
     documents: DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     together = SpectralHDP(k=5, refinePasses=0, **ARRAYS).fit(documents)
-    monkeypatch.setattr(solving, "LARGE_TOPICS", 0)
+    monkeypatch.setattr(solve_step, "LARGE_TOPICS", 0)
     model = SpectralHDP(k=5, refinePasses=0, **ARRAYS).fit(documents)
     names = [step["name"] for step in model.summary.passes]
-    assert names.count("choose concentrations") == len(solving.CANDIDATES)
+    assert names.count("choose concentrations") == len(solve_step.CANDIDATES)
     assert model.summary.refinement == together.summary.refinement
     assert set(model.summary.refinement["concentration_scores"]) == {"0.1", "0.3", "1", "3"}
     assert model.topicsMatrix().tobytes() == together.topicsMatrix().tobytes()
@@ -350,25 +351,25 @@ def test_topics_that_are_refined_need_no_choice_of_concentrations(
     documents: DataFrame, refined: SpectralHDPModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "choose concentrations" not in {step["name"] for step in refined.summary.passes}
-    assert refined.summary.spectral_concentrations == [solving.UNSCORED]
-    solve = solving._solve
+    assert refined.summary.spectral_concentrations == [solve_step.UNSCORED]
+    solve = solve_step._solve
 
     def picky(moments: Any, settings: Any, concentrations: Any, **options: Any) -> Any:
-        if concentrations == [solving.UNSCORED]:
+        if concentrations == [solve_step.UNSCORED]:
             raise InputError("too few positive eigenvalues")
         return solve(moments, settings, concentrations, **options)
 
-    monkeypatch.setattr(solving, "_solve", picky)
+    monkeypatch.setattr(solve_step, "_solve", picky)
     other = SpectralHDP(k=5, refinePasses=1, **ARRAYS).fit(documents)
     assert "choose concentrations" in {step["name"] for step in other.summary.passes}
     assert set(other.summary.refinement) == set(refined.summary.refinement)
 
 
 def test_topics_that_are_refined_are_solved_less_exactly(documents: DataFrame, refined: SpectralHDPModel) -> None:
-    exact = SpectralHDP(k=5, refinePasses=0, concentrations=[solving.UNSCORED], **ARRAYS).fit(documents)
+    exact = SpectralHDP(k=5, refinePasses=0, concentrations=[solve_step.UNSCORED], **ARRAYS).fit(documents)
     assert refined.summary.converged
     assert refined.summary.iterations < exact.summary.iterations
-    again = refined.solveAgain(concentrations=[solving.UNSCORED])       # without documents nothing is refined
+    again = refined.solveAgain(concentrations=[solve_step.UNSCORED])       # without documents nothing is refined
     assert again.summary.iterations == exact.summary.iterations
 
 

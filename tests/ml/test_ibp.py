@@ -141,9 +141,9 @@ def test_missing_values_by_parameter(spark: Any) -> None:
 
 
 def test_checkpoints_resume_a_killed_fit(arrays: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from spectral_spark.ml import ibp_fitting
+    from spectral_spark.fit import fit_features
 
-    real, seen = ibp_fitting.run_pass, []
+    real, seen = fit_features.run_pass, []
 
     def failing(packed: Any, kernel: Any, shared: Mapping[str, np.ndarray], *, name: str, **rest: Any) -> Any:
         seen.append(name)
@@ -151,7 +151,7 @@ def test_checkpoints_resume_a_killed_fit(arrays: Any, tmp_path: Path, monkeypatc
             raise KeyboardInterrupt
         return real(packed, kernel, shared, name=name, **rest)
 
-    monkeypatch.setattr(ibp_fitting, "run_pass", failing)
+    monkeypatch.setattr(fit_features, "run_pass", failing)
     estimator = SpectralIBP(featuresCol="x", k=3, checkpointDir=str(tmp_path / "checkpoints"))
     with pytest.raises(KeyboardInterrupt):
         estimator.fit(arrays)

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from spectral_spark.moments.batch import CountBatch
-from spectral_spark.moments.cleaning import selected
+from spectral_spark.data.count_batch import CountBatch
+from spectral_spark.moments.clean_counts import selected
 
 
 def batch_of(counts: np.ndarray, nodes: np.ndarray | None = None) -> CountBatch:

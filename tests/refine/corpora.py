@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spectral_spark.moments.batch import CountBatch
-from spectral_spark.refine.kernel import RefineKernel
+from spectral_spark.data.count_batch import CountBatch
+from spectral_spark.refine.em_kernel import RefineKernel
 
 
 def batch_of(documents: list[np.ndarray], nodes: np.ndarray, vocab_size: int) -> CountBatch:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import digamma
 
+from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.errors import SettingsError
-from spectral_spark.moments.batch import CountBatch
 from spectral_spark.refine import infer
 from spectral_spark.refine.backend import backend_name, load_backend
 from tests.refine.corpora import batch_of, draw

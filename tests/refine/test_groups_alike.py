@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spectral_spark.moments.batch import CountBatch
+from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.refine import (
     DocumentSample,
     Explorer,
@@ -17,10 +17,10 @@ from spectral_spark.refine import (
     settle_pass,
 )
 from spectral_spark.refine.backend import load_backend
-from spectral_spark.refine.whole_numbers import LIKELIHOOD_STEPS, PRIOR_STEPS
+from spectral_spark.refine.fixed_point import LIKELIHOOD_STEPS, PRIOR_STEPS
 from spectral_spark.tree import Census, DocumentTree, group_weights
 from tests.refine.corpora import LocalRounds, batch_of, draw, noisy, part
-from tests.refine.test_passes import loss
+from tests.refine.test_em_passes import loss
 
 TREE = DocumentTree.from_paths([("large",), ("small",)])
 WORDS, TOPICS, OWN = 200, 8, 5         # topics of the fit, and of each group: there are fewer than needed

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spectral_spark.model_files import MODEL_KIND, MODEL_VERSION, NodeTable, TopicModelFiles, write_model_files
-from spectral_spark.storage import new_directory
+from spectral_spark.files.directories import new_directory
+from spectral_spark.files.model_files import MODEL_KIND, MODEL_VERSION, NodeTable, TopicModelFiles, write_model_files
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "jobs" / "bench"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 MakeFiles = Callable[..., TopicModelFiles]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from spectral_spark.errors import InputError, SettingsError
-from spectral_spark.model_files import TopicModelFiles
+from spectral_spark.files.model_files import TopicModelFiles
 from spectral_spark.report.figures import plot_spectrum, plot_topics, plot_tree, to_pyldavis
 
 pytest.importorskip("matplotlib", reason="figures need matplotlib")

@@ -18,7 +18,7 @@ from spectral_spark.report import build_report
 from spectral_spark.report.encoding import finite, quantised, script_json
 from spectral_spark.report.page import render
 from spectral_spark.report.payload import observed_shares
-from spectral_spark.report.wording import answers
+from spectral_spark.report.summary_text import answers
 
 Save = Callable[..., str]
 HOSTILE = (

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spectral_spark.corpus.simulate import SimulatedCorpus
-from spectral_spark.moments.projected import ProjectedMoments
+from spectral_spark.ingest.simulate import SimulatedCorpus
+from spectral_spark.moments.projected_moments import ProjectedMoments
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,12 +9,12 @@ from solve_examples import exact_example, matched_error
 
 from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.moments.coefficients import hdp_coefficients
-from spectral_spark.moments.projected import ProjectedMoments
+from spectral_spark.moments.projected_moments import ProjectedMoments
 from spectral_spark.solve import solve_topics, sweep_topics
 from spectral_spark.solve.concentrations import HIGHEST, LOWEST, calibrated_concentration
-from spectral_spark.solve.corrected import CorrectedMoments, corrected_moments
+from spectral_spark.solve.corrected_moments import CorrectedMoments, corrected_moments
 from spectral_spark.solve.reconstruct import rescale_contrast
-from spectral_spark.solve.symmetric import symmetrised
+from spectral_spark.solve.symmetric_tensor import symmetrised
 
 
 @pytest.mark.parametrize("g", [0.1, 1.0, 2.0, 10.0, 60.0])

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spectral_spark.refine.vectorised import e_step
+from spectral_spark.refine.backend_numpy import e_step
 
-BENCH = Path(__file__).parents[2] / "jobs" / "bench"
+BENCH = Path(__file__).parents[2] / "benchmarks"
 
 
 @pytest.fixture(scope="module")

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from solve_examples import dense_counts, dense_moments, scaled_basis
 
-from spectral_spark.corpus.simulate import random_topics, simulate_hdp
 from spectral_spark.errors import InputError, SettingsError
+from spectral_spark.ingest.simulate import random_topics, simulate_hdp
 from spectral_spark.moments.coefficients import hdp_coefficients
-from spectral_spark.moments.projected import ProjectedMoments
+from spectral_spark.moments.projected_moments import ProjectedMoments
 from spectral_spark.solve import solve_topics
-from spectral_spark.solve.corrected import second_corrected
-from spectral_spark.solve.noise import DocumentNoise
+from spectral_spark.solve.corrected_moments import second_corrected
+from spectral_spark.solve.document_noise import DocumentNoise
 from spectral_spark.solve.rank import RankChoice, RankEvidence, choose_rank
 
 C = hdp_coefficients([1.0])

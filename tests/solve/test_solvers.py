@@ -7,7 +7,7 @@ from solve_examples import orthogonal_tensor
 from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.solve import SOLVERS, solve_tensor
 from spectral_spark.solve.sketch import CountSketch
-from spectral_spark.solve.symmetric import PairTensor, rank_one_sum, sym3, symmetrised, transformed
+from spectral_spark.solve.symmetric_tensor import PairTensor, rank_one_sum, sym3, symmetrised, transformed
 
 VALUES = np.array([9.0, 6.0, 5.0, 4.5, 4.0, 3.0, 2.5, 2.0, 1.5, 1.0])
 OPTIONS = {"sketch": {"n_sketches": 6}}

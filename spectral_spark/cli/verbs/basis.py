@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 from spectral_spark.cli.checks import corpus_manifest, output_is_free
 from spectral_spark.cli.flags import Flag, whole_number, whole_number_or
-from spectral_spark.cli.memory import memory_line
+from spectral_spark.cli.out_of_memory import memory_line
 from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
-from spectral_spark.ml.settings import FitSettings
+from spectral_spark.fit.fit_settings import FitSettings
 
 if TYPE_CHECKING:
     from spectral_spark.cli.run import Run
@@ -28,8 +28,8 @@ def plan(settings: Namespace) -> list[str]:
 
 def run(run: "Run", settings: Namespace) -> None:
     from spectral_spark.cli.verbs.fit import estimator
-    from spectral_spark.corpus.store import open_corpus
-    from spectral_spark.locking import only_writer
+    from spectral_spark.files.locking import only_writer
+    from spectral_spark.ingest.corpus_store import open_corpus
     from spectral_spark.moments.shared_basis import save_shared_basis
 
     corpus = open_corpus(run.spark, settings.corpus)

@@ -11,12 +11,12 @@ from spectral_spark.cli.checks import output_is_free
 from spectral_spark.cli.flags import Flag, whole_number, whole_number_or
 from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
-from spectral_spark.storage import exists
+from spectral_spark.files.directories import exists
 
 if TYPE_CHECKING:
     from spectral_spark.cli.run import Run
-    from spectral_spark.corpus.demo import DemoCorpus
-    from spectral_spark.model_files import TopicModelFiles
+    from spectral_spark.files.model_files import TopicModelFiles
+    from spectral_spark.ingest.demo_corpus import DemoCorpus
 
 OUTPUT, DOCUMENTS = "out/demo", 5000
 PARTS = ("notes.jsonl", "corpus", "model", "scores", "evaluation.json", "report.html")
@@ -52,8 +52,8 @@ def commands(output: str, settings: Namespace) -> list[list[str]]:
 
 
 def run(run: "Run", settings: Namespace) -> None:
-    from spectral_spark.corpus.demo import SEED, simulate_demo, write_demo
-    from spectral_spark.model_files import read_model_files
+    from spectral_spark.files.model_files import read_model_files
+    from spectral_spark.ingest.demo_corpus import SEED, simulate_demo, write_demo
 
     output = settings.output or OUTPUT
     seed = SEED if settings.seed is None else settings.seed

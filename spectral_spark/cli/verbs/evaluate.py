@@ -9,7 +9,7 @@ from spectral_spark.cli.flags import Flag
 from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
 from spectral_spark.errors import InputError
-from spectral_spark.storage import write_file
+from spectral_spark.files.directories import write_file
 
 if TYPE_CHECKING:
     from spectral_spark.cli.run import Run
@@ -33,8 +33,8 @@ def plan(settings: Namespace) -> list[str]:
 
 def run(run: "Run", settings: Namespace) -> None:
     from spectral_spark import SpectralHDPModel
-    from spectral_spark.corpus.store import open_corpus
-    from spectral_spark.evaluate.run import evaluate
+    from spectral_spark.evaluate.evaluation import evaluate
+    from spectral_spark.ingest.corpus_store import open_corpus
 
     corpus = open_corpus(run.spark, settings.corpus)
     found = evaluate(run.spark, corpus, SpectralHDPModel.load(settings.model), progress=run.passes)

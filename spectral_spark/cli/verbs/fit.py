@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectral_spark.cli.checkpoint_flags import CHECKPOINT_FLAGS, resuming
 from spectral_spark.cli.checks import corpus_manifest, output_is_free
 from spectral_spark.cli.flags import Flag, fraction, positive_numbers_or, whole_number, whole_number_or
-from spectral_spark.cli.resuming import CHECKPOINT_FLAGS, resuming
 from spectral_spark.cli.terminal import duration, number, topic_lines
 from spectral_spark.cli.verb import OVERWRITE, Verb
-from spectral_spark.engine.capacity import GIB, memory_need
-from spectral_spark.ml.settings import FitSettings
+from spectral_spark.engine.memory import GIB, memory_need
+from spectral_spark.fit.fit_settings import FitSettings
 
 if TYPE_CHECKING:
     from spectral_spark.cli.run import Run
+    from spectral_spark.fit.fit_summary import FitSummary
     from spectral_spark.ml.hdp import SpectralHDP, SpectralHDPModel
-    from spectral_spark.ml.summary import FitSummary
 
 # The names of parameters live in ml.params, which imports pyspark; --help must not wait for that.
 SOLVERS = ("polar", "power", "als", "sketch")
@@ -96,7 +96,7 @@ def plan(settings: Namespace) -> list[str]:
 
 def _time(documents: int, tokens: int, terms: int, wanted: FitSettings, master: str | None) -> list[str]:
     """How long it would take here, from the speed of the kernels on this machine."""
-    from spectral_spark.ml.planning import CorpusSize, forecast
+    from spectral_spark.fit.forecast import CorpusSize, forecast
 
     given = re.fullmatch(r"local\[(\d+)\]", master or "")
     cores = int(given[1]) if given else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
@@ -112,9 +112,9 @@ def fit_settings(settings: Namespace) -> FitSettings:
 
 
 def run(run: "Run", settings: Namespace) -> None:
-    from spectral_spark.corpus.store import open_corpus
-    from spectral_spark.corpus.translate import translated
-    from spectral_spark.locking import only_writer
+    from spectral_spark.files.locking import only_writer
+    from spectral_spark.ingest.corpus_store import open_corpus
+    from spectral_spark.ingest.translate import translated
     from spectral_spark.moments.shared_basis import load_shared_basis
 
     with only_writer(settings.model), resuming(settings, settings.model) as kept:

@@ -12,8 +12,8 @@ from spectral_spark.cli.flags import Flag, whole_number, whole_number_or
 from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
 from spectral_spark.errors import InputError, SettingsError
-from spectral_spark.ibp.fit import IbpSettings, largest_state, planned_passes
-from spectral_spark.storage import resolve
+from spectral_spark.files.directories import resolve
+from spectral_spark.ibp.solve_features import IbpSettings, largest_state, planned_passes
 
 if TYPE_CHECKING:
     from spectral_spark.cli.run import Run
@@ -71,8 +71,8 @@ def parameters(settings: Namespace) -> dict[str, Any]:
 
 
 def run(run: "Run", settings: Namespace) -> None:
-    from spectral_spark.corpus.workplace import spark_readable
-    from spectral_spark.engine.wide import small_batches
+    from spectral_spark.engine.batch_size import small_batches
+    from spectral_spark.files.spark_paths import spark_readable
 
     rows = run.spark.read.parquet(spark_readable(settings.input))
     with small_batches(run.spark, _width(settings.input, settings.features_col)):
@@ -81,7 +81,7 @@ def run(run: "Run", settings: Namespace) -> None:
 
 def _fit_and_code(run: "Run", settings: Namespace, rows: Any) -> None:
     from spectral_spark import SpectralIBP
-    from spectral_spark.locking import only_writer
+    from spectral_spark.files.locking import only_writer
 
     with only_writer(settings.output):
         model = SpectralIBP(**parameters(settings)).setProgress(run.passes).fit(rows)

@@ -7,8 +7,8 @@ from spectral_spark.cli.checks import input_is_there, output_is_free
 from spectral_spark.cli.flags import Flag, names, share, whole_number
 from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
-from spectral_spark.corpus.known_words import known_words
-from spectral_spark.corpus.settings import MISSING_PATH, SOURCES, TABLE_FORMATS, IngestSettings
+from spectral_spark.ingest.ingest_settings import MISSING_PATH, SOURCES, TABLE_FORMATS, IngestSettings
+from spectral_spark.ingest.read_vocabulary import known_words
 
 if TYPE_CHECKING:
     from spectral_spark.cli.run import Run
@@ -70,8 +70,8 @@ def _words(wanted: IngestSettings) -> str:
 
 
 def run(run: "Run", settings: Namespace) -> None:
-    from spectral_spark.corpus.ingest import ingest
-    from spectral_spark.locking import only_writer
+    from spectral_spark.files.locking import only_writer
+    from spectral_spark.ingest.pipeline import ingest
 
     with only_writer(settings.output):
         manifest = ingest(run.spark, settings_of(settings), progress=run.terminal.progress)

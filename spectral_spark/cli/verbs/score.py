@@ -36,10 +36,10 @@ def run(run: "Run", settings: Namespace) -> None:
     from pyspark.sql import functions as F
 
     from spectral_spark import SpectralHDPModel
-    from spectral_spark.corpus.store import open_corpus
-    from spectral_spark.corpus.translate import in_vocabulary
     from spectral_spark.engine.parquet import write_parquet
-    from spectral_spark.locking import only_writer
+    from spectral_spark.files.locking import only_writer
+    from spectral_spark.ingest.corpus_store import open_corpus
+    from spectral_spark.ingest.translate import in_vocabulary
 
     corpus = open_corpus(run.spark, settings.corpus)
     model = SpectralHDPModel.load(settings.model)

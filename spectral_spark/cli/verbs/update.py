@@ -3,10 +3,10 @@
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
+from spectral_spark.cli.checkpoint_flags import CHECKPOINT_FLAGS, resuming
 from spectral_spark.cli.checks import corpus_manifest, input_is_there, model_summary, output_is_free
 from spectral_spark.cli.flags import Flag
-from spectral_spark.cli.memory import memory_line
-from spectral_spark.cli.resuming import CHECKPOINT_FLAGS, resuming
+from spectral_spark.cli.out_of_memory import memory_line
 from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
 from spectral_spark.errors import InputError, SettingsError
@@ -44,7 +44,7 @@ def plan(settings: Namespace) -> list[str]:
 def run(run: "Run", settings: Namespace) -> None:
     from spectral_spark import SpectralHDPModel
     from spectral_spark.cli.verbs.fit import save
-    from spectral_spark.locking import only_writer
+    from spectral_spark.files.locking import only_writer
 
     with only_writer(settings.output), resuming(settings, settings.output) as kept:
         model = SpectralHDPModel.load(settings.model)
@@ -91,8 +91,8 @@ def _documents(run: "Run", path: str, model: "SpectralHDPModel") -> "tuple[DataF
     """Training documents of a corpus in the model's vocabulary, and the share of words that it lacks."""
     from pyspark.sql import functions as F
 
-    from spectral_spark.corpus.store import open_corpus
-    from spectral_spark.corpus.translate import UNSEEN, translated
+    from spectral_spark.ingest.corpus_store import open_corpus
+    from spectral_spark.ingest.translate import UNSEEN, translated
 
     corpus = open_corpus(run.spark, path)
     documents = corpus.documents("train")

@@ -1,0 +1,43 @@
+"""Several kernels in one pass over the documents."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spectral_spark.data.kernel import Accumulator, Kernel
+
+
+@dataclass(frozen=True)
+class Together:
+    """Runs kernels side by side. Names of shared arrays and of results are ``kernel name + "/" + own name``."""
+
+    kernels: Mapping[str, Kernel]
+
+    def start(self, shared: Mapping[str, np.ndarray]) -> "_TogetherAccumulator":
+        return _TogetherAccumulator({name: kernel.start(part(shared, name)) for name, kernel in self.kernels.items()})
+
+
+class _TogetherAccumulator:
+    def __init__(self, accumulators: Mapping[str, Accumulator]) -> None:
+        self._accumulators = accumulators
+
+    def add(self, batch: Any) -> None:
+        for accumulator in self._accumulators.values():
+            accumulator.add(batch)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        states = {name: accumulator.arrays() for name, accumulator in self._accumulators.items()}
+        return joined(states)
+
+
+def joined(states: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Arrays of several kernels under one roof."""
+    return {f"{kernel}/{name}": array for kernel, state in states.items() for name, array in state.items()}
+
+
+def part(arrays: Mapping[str, np.ndarray], kernel: str) -> dict[str, np.ndarray]:
+    """The arrays of one kernel under their own names."""
+    head = f"{kernel}/"
+    return {name.removeprefix(head): array for name, array in arrays.items() if name.startswith(head)}

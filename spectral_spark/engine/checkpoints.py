@@ -1,0 +1,113 @@
+"""Results of finished passes, kept until the run is over, so that a killed run goes on where it was."""
+
+import json
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+import numpy as np
+
+from spectral_spark.errors import FormatError
+from spectral_spark.files import directories as storage
+from spectral_spark.files.directories import fingerprint
+
+KIND, VERSION = "checkpoint", 1
+_log = logging.getLogger(__name__)
+Arrays = dict[str, np.ndarray]
+
+
+@dataclass
+class _Command:
+    """A command around runs: whether they start anew, and the steps of those that are over."""
+
+    anew: bool
+    over: list[str] = field(default_factory=list)
+
+
+_command: ContextVar[_Command | None] = ContextVar("command", default=None)
+
+
+@contextmanager
+def steps_outlive_runs(*, anew: bool = False) -> Iterator[None]:
+    """Keep the steps of runs within the block until it ends well: saving what a run returned may fail, too.
+
+    Outside of such a block a run forgets its steps as soon as it is over. ``anew``: what earlier runs of the same input
+    and settings have left is removed first, and nothing else.
+    """
+    command = _Command(anew)
+    token = _command.set(command)
+    try:
+        yield
+    finally:
+        _command.reset(token)
+    for home in command.over:
+        storage.remove(home)
+
+
+class Checkpoints:
+    """Remembers nothing: every step is computed."""
+
+    def remember(self, step: str, compute: Callable[[], Arrays]) -> Arrays:
+        """The arrays of a step: read back if it was finished before, computed (and kept) otherwise."""
+        return compute()
+
+    def clear(self) -> None:
+        """Forget everything; called when the run is complete (see :func:`steps_outlive_runs`)."""
+
+
+class DirectoryCheckpoints(Checkpoints):
+    """Steps as directories ``<root>/<key of input and settings>/<step>``, each complete or absent, with checksums.
+
+    Parameters
+    ----------
+    root : where checkpoints live; on a cluster, storage that the next driver can reach.
+    key : fingerprint of the input and of every setting that the results depend on. Steps of another key are not seen.
+    """
+
+    def __init__(self, root: str, key: str) -> None:
+        self._home = f"{root.rstrip('/')}/{key[:32]}"
+        self._key = key
+        self.resumed: list[str] = []
+        command = _command.get()
+        if command is not None and command.anew:
+            storage.remove(self._home)
+
+    def remember(self, step: str, compute: Callable[[], Arrays]) -> Arrays:
+        path = f"{self._home}/{PurePosixPath(step).name}"
+        found = self._read(path, step)
+        if found is not None:
+            self.resumed.append(step)
+            return found
+        arrays = compute()
+        about = {"step": step, "key": self._key, "arrays": sorted(arrays)}
+        with storage.new_directory(path, KIND, VERSION, overwrite=True, about=about) as staging:
+            for name, array in arrays.items():
+                staging.write_array(name, np.asarray(array))
+        return arrays
+
+    def clear(self) -> None:
+        command = _command.get()
+        if command is not None:
+            command.over.append(self._home)
+        else:
+            storage.remove(self._home)
+
+    def _read(self, path: str, step: str) -> Arrays | None:
+        if not storage.exists(path):
+            return None
+        try:
+            saved = storage.open_directory(path, KIND, VERSION)
+            if saved.manifest.get("key") != self._key or saved.manifest.get("step") != step:
+                raise FormatError(f"'{path}' belongs to another run")
+            return {name: saved.read_array(name) for name in saved.manifest["arrays"]}
+        except (FormatError, KeyError, ValueError) as error:
+            _log.warning("checkpoint of step '%s' cannot be used (%s); the step is done again", step, error)
+            return None
+
+
+def run_key(*parts: object) -> str:
+    """A key for a run from everything its results depend on."""
+    return fingerprint(*(json.dumps(part, sort_keys=True, default=str) for part in parts))

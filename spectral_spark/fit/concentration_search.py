@@ -1,0 +1,90 @@
+"""concentrations="auto": solve for several, and let a sample of the documents say which topics predict best.
+
+Calibration from the moments fails on real text, whose words are bursty. Each candidate's topics are therefore scored by
+document completion on a sample of the corpus: one short pass for all candidates, or one each where topics are large.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spectral_spark.engine.counted_corpus import CensusResult
+from spectral_spark.engine.pack_counts import BLOCK_DOCUMENTS
+from spectral_spark.engine.passes import run_pass
+from spectral_spark.fit.moment_step import Run
+from spectral_spark.refine.completion import CompletionKernel
+from spectral_spark.solve.reconstruct import positive_words, smoothed_topics
+from spectral_spark.solve.topic_solution import TopicSolution
+
+SAMPLE_DOCUMENTS, SCORED_DOCUMENTS = 4096, 2048
+DOCUMENT_TOTALS = (0.3, 1.0, 3.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The best candidate and how all of them did.
+
+    Attributes
+    ----------
+    best : index of the candidate.
+    document_concentration : the total document prior it did best with.
+    losses : array of shape (candidates,), nats per hidden word on the sample.
+    """
+
+    best: int
+    document_concentration: float
+    losses: np.ndarray
+
+
+def choose_candidate(
+    corpus: CensusResult, solutions: Sequence[TopicSolution], priors: Sequence[np.ndarray], mean_words: np.ndarray,
+    run: Run, seed: int, *, step: str = "choose",
+) -> Choice:
+    """Score candidate solutions on a sample of the documents.
+
+    Parameters
+    ----------
+    priors : for each solution the proportions of every node, arrays of shape (nodes, k).
+    mean_words : array of shape (d,), the corpus mean.
+    step : name of the checkpoint.
+    """
+    unigram = positive_words(mean_words)
+    shared = {
+        "topics": _stacked([smoothed_topics(solution.topics, unigram) for solution in solutions]),
+        "node_prior": np.stack([without_zeros(prior) for prior in priors]),
+        "concentration": np.array(DOCUMENT_TOTALS),
+        "unigram": unigram,
+    }
+
+    def compute() -> dict[str, np.ndarray]:
+        started = time.perf_counter()
+        sums = run_pass(
+            corpus.packed, CompletionKernel(seed, iterations=20), shared, name="choose concentrations",
+            rounds=sample_rounds(corpus, SCORED_DOCUMENTS),
+            progress=run.progress,
+        )
+        run.log.timed("choose concentrations", int(sums["documents"].sum()), started)
+        return {"loss": sums["loss"].sum(axis=2), "hidden": sums["hidden"].sum(keepdims=True)}
+
+    sums = run.checkpoints.remember(step, compute)
+    losses = sums["loss"] / max(float(sums["hidden"][0]), 1.0)
+    best, total = np.unravel_index(int(losses.argmin()), losses.shape)
+    return Choice(int(best), DOCUMENT_TOTALS[int(total)], losses.min(axis=1))
+
+
+def _stacked(arrays: list[np.ndarray]) -> np.ndarray:
+    return arrays[0][None] if len(arrays) == 1 else np.stack(arrays)        # one may be large: no copy
+
+
+def sample_rounds(corpus: CensusResult, documents: int = SAMPLE_DOCUMENTS) -> int:
+    """Into how many rounds to cut a corpus so that one of them is a sample of about so many documents."""
+    blocks = corpus.documents / BLOCK_DOCUMENTS
+    return max(1, int(blocks / max(corpus.packed.shards, documents / BLOCK_DOCUMENTS)))
+
+
+def without_zeros(prior: np.ndarray) -> np.ndarray:
+    """Proportions without zeros, so that a document may have any topic."""
+    floor = np.maximum(prior, 0.1 / prior.shape[1])
+    return floor / floor.sum(axis=1, keepdims=True)

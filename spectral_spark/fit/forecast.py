@@ -1,0 +1,235 @@
+"""How long a fit will take and what it will need, from the size of the corpus.
+
+The cost of a document in each pass is measured on this machine: the kernels themselves run over made-up documents of
+the same length. What Spark adds (moving documents to Python, jobs, broadcasts and partial sums) comes from constants
+measured with ``benchmarks/capacity.py``.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from spectral_spark.data.count_batch import CountBatch
+from spectral_spark.data.kernel import Kernel
+from spectral_spark.engine.driver_corpus import DRIVER_ENTRIES, DRIVER_WORDS
+from spectral_spark.engine.memory import MemoryNeed, memory_need
+from spectral_spark.engine.packed import shard_count, task_count
+from spectral_spark.fit.fit_settings import AUTO_BASIS, SAMPLE_WORDS, FitSettings
+from spectral_spark.moments.moment_kernel import MomentKernel
+from spectral_spark.moments.range_finder import RangeKernel
+from spectral_spark.refine.em_kernel import RefineKernel
+from spectral_spark.refine.gibbs import DocumentSample, Explorer, ExploreSettings
+from spectral_spark.refine.refine_settings import RefineSettings
+from spectral_spark.refine.refine_state import RefineState
+
+SAMPLE_DOCUMENTS = 512
+PROBE_SECONDS = 0.4
+
+
+@dataclass(frozen=True)
+class CorpusSize:
+    """What a forecast needs to know of a corpus."""
+
+    documents: int
+    tokens: int
+    vocab_size: int
+    nodes: int = 1
+
+    @property
+    def words_per_document(self) -> float:
+        return self.tokens / max(self.documents, 1)
+
+
+@dataclass(frozen=True)
+class SparkRates:
+    """What Spark costs beside the kernels; seconds, or bytes per second, on one core.
+
+    Attributes
+    ----------
+    job : one Spark job, from its start to its end, with nothing to do.
+    read_entry : reading and hashing one (word, count) entry of a document on the JVM.
+    pack_entry, pack_document : sorting, moving to Python and packing an entry, a document.
+    fetch_entry : the same for an entry that the driver fetches and packs.
+    scan_byte : moving a packed byte from the cache to a Python worker.
+    ship_byte : a byte of a partial sum from a worker to the driver; broadcast_byte : a byte to an executor.
+    further_thread : what each thread of the driver beyond the first adds to its speed.
+    solve : seconds of the driver's solve for k = 50; grows with the cube of k.
+    """
+
+    job: float = 0.3
+    read_entry: float = 6e-8
+    pack_entry: float = 4.5e-7
+    pack_document: float = 6e-6
+    fetch_entry: float = 3.5e-7
+    scan_byte: float = 3e-9
+    ship_byte: float = 8e-9
+    broadcast_byte: float = 6e-9
+    further_thread: float = 0.3
+    solve: float = 0.3
+
+
+@dataclass(frozen=True)
+class PassForecast:
+    """One step of a fit: its seconds and what most of them go into."""
+
+    name: str
+    seconds: float
+    bottleneck: str
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """The whole fit."""
+
+    passes: tuple[PassForecast, ...]
+    memory: MemoryNeed
+    cores: int
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def seconds(self) -> float:
+        return sum(step.seconds for step in self.passes)
+
+    @property
+    def bottleneck(self) -> str:
+        """What most of the time goes into."""
+        total: dict[str, float] = {}
+        for step in self.passes:
+            total[step.bottleneck] = total.get(step.bottleneck, 0.0) + step.seconds
+        return max(total, key=lambda name: total[name])
+
+
+@dataclass(frozen=True)
+class KernelCosts:
+    """Seconds per document on one core of this machine."""
+
+    range: float
+    moments: float
+    refine: float
+    sweep: float = 5e-8          # per word, of sampling
+
+
+def measure_kernels(size: CorpusSize, settings: FitSettings) -> KernelCosts:
+    """Run the kernels over made-up documents of the corpus's mean length, for about a second in all."""
+    d, p = size.vocab_size, settings.basis_columns(size.vocab_size)
+    k = p // 2 if settings.k == "auto" else int(settings.k)
+    batch = _documents(size)
+    rng = np.random.default_rng(0)
+    basis, factor = rng.standard_normal((d, p)), np.ones(1)
+    topics = rng.dirichlet(np.full(d, 0.1), k).T
+    refine = RefineSettings()
+    tokens = float(size.tokens)
+    with threadpool_limits(1):
+        return KernelCosts(
+            _seconds_per_document(RangeKernel(d, settings.cap), {"probe": basis, "factor": factor}, batch),
+            _seconds_per_document(MomentKernel(d, settings.cap), {"basis": basis, "factor": factor}, batch),
+            _seconds_per_document(
+                RefineKernel(refine.batch_size, refine.inner_iterations),
+                {"statistics": topics * tokens / k, "node_prior": np.full((1, k), 1.0 / k),
+                 "concentration": np.ones(1), "node_weight": np.ones(1), "rate": np.array([0.1]),
+                 "documents": np.array([float(batch.n_documents)])}, batch,
+            ),
+            _seconds_per_word(topics, batch),
+        )
+
+
+def forecast(
+    size: CorpusSize, settings: FitSettings, cores: int, *, executors: int = 1, costs: KernelCosts | None = None,
+    rates: SparkRates | None = None,
+) -> Forecast:
+    """Seconds of every pass and memory of a fit on ``cores`` cores in ``executors`` executors."""
+    costs, rates = costs or measure_kernels(size, settings), rates or SparkRates()
+    d, p = size.vocab_size, settings.basis_columns(size.vocab_size)
+    k = min(p // 2, AUTO_BASIS // 2) if settings.k == "auto" else int(settings.k)
+    n, entries = size.documents, size.documents * _distinct(size)
+    tasks = task_count(shard_count(n), cores)
+    threads = 1.0 + rates.further_thread * (max(cores // executors, 1) - 1)         # of the driver's machine
+    nearby = entries <= DRIVER_ENTRIES and d <= DRIVER_WORDS
+    scan = entries * 4 + n * 20
+
+    def one_pass(name: str, per_document: float, state: int, shared: int, share: float = 1.0) -> PassForecast:
+        if nearby:
+            return PassForecast(name, share * n * per_document / threads, "kernel")
+        parts = {
+            "kernel": share * n * per_document / cores,
+            "moving documents": share * scan * rates.scan_byte / cores,
+            "shipping partial sums": rates.ship_byte * state * tasks / min(cores, executors * 4),
+            "broadcast": rates.broadcast_byte * shared * (1 + np.log2(max(executors, 1))),
+            "starting jobs": rates.job,
+        }
+        return PassForecast(name, float(sum(parts.values())), max(parts, key=lambda part: parts[part]))
+
+    packing = rates.job + entries * rates.fetch_entry if nearby else (
+        3 * rates.job + (entries * rates.pack_entry + n * rates.pack_document) / cores
+    )
+    words, cube = 8 * d * p, 8 * p**3 // 6
+    steps = [
+        PassForecast("inspect", rates.job + entries * rates.read_entry / cores, "reading"),
+        PassForecast("pack", packing, "packing"),
+        *(one_pass(f"range {i + 1}", costs.range, words, words) for i in range(settings.range_passes)),
+        one_pass("moments", costs.moments, words + cube, words),
+        PassForecast("solve", rates.solve * max(1.0, (k / 50) ** 3) * (4 if settings.scores_candidates else 1),
+                     "solver"),
+    ]
+    sample = min(1.0, 4096 / max(n, 1))
+    if settings.scores_candidates:
+        steps.append(one_pass("choose", 12 * costs.refine, 0, 4 * 8 * d * k, sample / 2))
+    if settings.explores:
+        draws = ExploreSettings(settings.sweeps(int(size.tokens))).draws(k, min(int(size.tokens), SAMPLE_WORDS))
+        sample_entries = entries * min(1.0, SAMPLE_WORDS / max(size.tokens, 1))
+        fetching = 0.0 if nearby else rates.job + sample_entries * rates.read_entry
+        sweeping = draws * costs.sweep / threads
+        steps.append(PassForecast("explore", fetching + sweeping, "sampling"))
+    rounds = RefineSettings.for_corpus(1, n / shard_count(n), explored=settings.explores).rounds
+    for number in range(settings.refine_passes):
+        for turn in range(rounds):
+            steps.append(one_pass(f"refine {number + 1}.{turn + 1}", costs.refine, 8 * d * k, 8 * d * k, 1 / rounds))
+    for _ in range(settings.all_refine_passes - settings.refine_passes):
+        steps.append(one_pass("settle", costs.refine, 8 * d * k, 8 * d * k))
+    steps.append(one_pass("check", 3 * costs.refine, 0, 8 * d * (k + 8), sample))
+    return Forecast(tuple(steps), memory_need(d, p, k, size.nodes), cores)
+
+
+def _distinct(size: CorpusSize) -> float:
+    """Distinct words of a document; text repeats about a quarter of its words."""
+    return max(1.0, 0.75 * size.words_per_document)
+
+
+def _documents(size: CorpusSize) -> CountBatch:
+    rng = np.random.default_rng(0)
+    lengths = np.maximum(3, rng.poisson(_distinct(size), SAMPLE_DOCUMENTS))
+    frequency = 1.0 / (np.arange(size.vocab_size) + 10.0)
+    terms = rng.choice(size.vocab_size, int(lengths.sum()), p=frequency / frequency.sum()).astype(np.int32)
+    starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+    counts = rng.integers(1, 3, len(terms)).astype(float)
+    return CountBatch(starts, terms, counts, np.zeros(SAMPLE_DOCUMENTS, np.int32),
+                      np.arange(SAMPLE_DOCUMENTS), size.vocab_size)
+
+
+def _seconds_per_document(kernel: Kernel, shared: dict[str, np.ndarray], batch: CountBatch) -> float:
+    accumulator = kernel.start(shared)
+    return _repeated(lambda: accumulator.add(batch)) / batch.n_documents
+
+
+def _seconds_per_word(topics: np.ndarray, batch: CountBatch) -> float:
+    state = RefineState.start(
+        topics, np.full(topics.shape[1], 1.0 / topics.shape[1]), np.array([-1]), np.zeros(1, int),
+        float(batch.counts.sum()), float(batch.n_documents),
+    )
+    sample = DocumentSample.from_batches([batch], SAMPLE_WORDS)
+    explorer = Explorer(state, sample, ExploreSettings(surplus=0.0), RefineSettings())
+    explorer.sweep()
+    return _repeated(explorer.sweep) / max(len(sample.words), 1)
+
+
+def _repeated(call: Callable[[], object]) -> float:
+    call()                              # the first call compiles and touches memory
+    best, end = np.inf, time.perf_counter() + PROBE_SECONDS
+    while time.perf_counter() < end:
+        at = time.perf_counter()
+        call()
+        best = min(best, time.perf_counter() - at)
+    return float(best)

@@ -1,0 +1,141 @@
+"""From moments to spectral topics on the driver, with the concentrations given, calibrated or chosen on documents."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from spectral_spark.engine.counted_corpus import CensusResult
+from spectral_spark.errors import InputError
+from spectral_spark.fit.concentration_search import choose_candidate
+from spectral_spark.fit.fit_settings import FitSettings
+from spectral_spark.fit.moment_step import Run
+from spectral_spark.fit.refine_step import Topics
+from spectral_spark.moments.moment_state import MomentState
+from spectral_spark.solve.reconstruct import smoothed_topics
+from spectral_spark.solve.solve_state import solve_state
+from spectral_spark.solve.topic_solution import TopicSolution, node_proportions
+
+CANDIDATES = (0.1, 0.3, 1.0, 3.0)
+UNSCORED = 0.3              # where no documents are at hand, or topics are refined: small is right for text
+DOCUMENT_CONCENTRATION = 1.0
+REFINED_TOLERANCE = 0.03    # of the solver where refinement follows, which finds the rest of the way by itself
+LARGE_TOPICS = 64 << 20     # bytes: candidates above this are scored one at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """A solution of the moments, and the topics it gives a model (which the solution then shares)."""
+
+    solution: TopicSolution
+    topics: Topics
+
+
+def solve_moments(moments: MomentState, settings: FitSettings, corpus: CensusResult | None, run: Run) -> Solved:
+    """Solve; with ``concentrations="auto"`` and documents at hand, the candidates are scored on a sample of them.
+
+    Refinement learns its own concentrations, and after it the one of the start no longer shows
+    (``benchmarks/REFINE.md``), so none is looked for unless the usual one has no solution. Nor does it show how
+    exactly the tensor was solved.
+    """
+    refined = corpus is not None and settings.refine_passes > 0
+    if settings.concentrations != "auto":
+        given = settings.concentrations
+        concentrations: str | list[float] = given if isinstance(given, str) else _for_tree(list(given), moments)
+        return _solved(moments, _solve(moments, settings, concentrations, refined=refined), DOCUMENT_CONCENTRATION)
+    if corpus is None or not settings.scores_candidates:
+        try:
+            return _solved(moments, _solve(moments, settings, [UNSCORED], refined=refined), DOCUMENT_CONCENTRATION)
+        except InputError:
+            if corpus is None:
+                raise
+    best = _best_candidate(moments, settings, corpus, run)
+    return _solved(moments, best.solution, best.document_concentration, {"concentration_scores": best.scores})
+
+
+@dataclass(frozen=True, eq=False)
+class _Best:
+    """The candidate that predicts a sample best so far, and how all of them did."""
+
+    solution: TopicSolution
+    loss: float
+    document_concentration: float
+    scores: dict[str, float]
+
+
+def _best_candidate(moments: MomentState, settings: FitSettings, corpus: CensusResult, run: Run) -> _Best:
+    """Solve for every candidate concentration and score the topics, all together or, where they are large, in turn.
+    Candidates whose S2 has too few positive eigenvalues are left out."""
+    best: _Best | None = None
+    failure: InputError | None = None
+    together: list[TopicSolution] = []
+    for number, candidate in enumerate(CANDIDATES):
+        rank = together[0].rank if together else best.solution.rank if best else None
+        try:
+            solution = _solve(moments, replace(settings, k=rank.k) if rank else settings, [candidate])
+            together.append(replace(solution, rank=rank or solution.rank))
+        except InputError as error:
+            failure = error
+        last = number + 1 == len(CANDIDATES)
+        if together and (last or together[0].topics.nbytes > LARGE_TOPICS):
+            best = _better(best, together, moments, corpus, run, settings.seed)
+            together = []
+    if best is None:
+        assert failure is not None
+        raise failure
+    return best
+
+
+def scoring_passes(settings: FitSettings, d: int) -> int:
+    """Short passes that choosing among the candidates takes, as far as that is known before the number of topics."""
+    if not settings.scores_candidates:
+        return 0
+    large = settings.k != "auto" and 8 * d * int(settings.k) > LARGE_TOPICS
+    return len(CANDIDATES) if large else 1
+
+
+def _better(
+    best: _Best | None, solutions: list[TopicSolution], moments: MomentState, corpus: CensusResult, run: Run, seed: int
+) -> _Best:
+    """The best of these candidates, or the one from before."""
+    means, names = moments.node_means(), [f"{(s.concentrations or (0.0,))[-1]:g}" for s in solutions]
+    priors = [node_proportions(means, solution) for solution in solutions]
+    step = "choose" if len(solutions) > 1 else f"choose-{names[0]}"
+    choice = choose_candidate(corpus, solutions, priors, moments.mean_words(), run, seed, step=step)
+    scores = {name: round(float(loss), 5) for name, loss in zip(names, choice.losses, strict=True)}
+    scores = (best.scores if best else {}) | scores
+    loss = float(choice.losses[choice.best])
+    if best is not None and best.loss <= loss:
+        return replace(best, scores=scores)
+    return _Best(solutions[choice.best], loss, choice.document_concentration, scores)
+
+
+def _solve(
+    moments: MomentState, settings: FitSettings, concentrations: str | list[float], *, refined: bool = False
+) -> TopicSolution:
+    alone = isinstance(concentrations, list) and len(concentrations) == 1
+    given = concentrations[0] if alone else concentrations
+    return solve_state(
+        moments, settings.k, settings.solver, given, per_group=settings.tensors == "groups",
+        rank_rule=settings.rank_rule, seed=settings.seed,
+        solver_options={"tolerance": REFINED_TOLERANCE} if refined else None,
+    )
+
+
+def _for_tree(given: list[float], moments: MomentState) -> list[float]:
+    depth = moments.census.tree.depth + 1
+    if len(given) not in (1, depth):
+        raise InputError(
+            f"concentrations has {len(given)} numbers, the tree {depth + 1} layers; give {depth}, one per layer below "
+            "the root, or one for the documents alone"
+        )
+    return given
+
+
+def _solved(
+    moments: MomentState, solution: TopicSolution, document_concentration: float, report: dict[str, Any] | None = None
+) -> Solved:
+    proportions = node_proportions(moments.node_means(), solution)
+    smooth = smoothed_topics(solution.topics, moments.mean_words())
+    topics = Topics(
+        smooth, solution.weights, proportions, solution.concentrations or (), document_concentration, report or {}
+    )
+    return Solved(replace(solution, topics=smooth), topics)

@@ -1,0 +1,149 @@
+"""All passes of one fit, in order. Where the rows are is the runner's business."""
+
+from dataclasses import dataclass
+
+from spectral_spark.data.dense_batch import Runner
+from spectral_spark.errors import SettingsError
+from spectral_spark.ibp.cumulant_decomposition import Decomposition, joint_decomposition
+from spectral_spark.ibp.cumulants import CumulantKernel, WhitenedCumulants, whitened_cumulants
+from spectral_spark.ibp.feature_model import FeatureModel
+from spectral_spark.ibp.packed_cumulants import packed_size
+from spectral_spark.ibp.paper_split import paper_decomposition
+from spectral_spark.ibp.polish import polish_features
+from spectral_spark.ibp.recover import OFFSETS, PROBABILITIES, Recovery, recover_features
+from spectral_spark.ibp.row_means import ColumnMeans, MeanKernel, column_means
+from spectral_spark.ibp.row_whitening import whiten
+from spectral_spark.ibp.source_kinds import KINDS, Kind, kind_named
+from spectral_spark.ibp.spectrum import (
+    EXACT_WIDTH,
+    MAX_FEATURES,
+    RankChoice,
+    Spectrum,
+    check_request,
+    choose_rank,
+    collect_spectrum,
+)
+
+SOLVERS = ("joint", "paper")
+_OVERSAMPLING = 20
+
+
+@dataclass(frozen=True)
+class IbpSettings:
+    """What a fit is asked for.
+
+    Attributes
+    ----------
+    kind : "binary", "isfa" or "iica".
+    k : number of features, or "auto" for the eigenvalues above the noise edge.
+    missing : "refuse" or "mean" (a missing value stands for the mean of its column).
+    solver : "joint" (W3 and W4 together) or "paper" (W3 where |λ| > 1, W4 for the rest).
+    offset : "auto", "none" or "free", see :func:`recover.recover_features`.
+    probabilities : "eigenvalues" or "mean", likewise.
+    polish : rounds of least squares given the most likely codes, each one more pass; 0 for none.
+    power_passes : passes of subspace iteration when the covariance is sketched, at least 2: after the first there is
+        but a random range.
+    noise_variance : σ² if it is known; estimated from the trailing spectrum when None.
+    seed : of the sketch and of the solvers' starts.
+    """
+
+    kind: str = "binary"
+    k: int | str = "auto"
+    missing: str = "refuse"
+    solver: str = "joint"
+    offset: str = "auto"
+    probabilities: str = "eigenvalues"
+    polish: int = 0
+    power_passes: int = 3
+    noise_variance: float | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, value, allowed in (
+            ("kind", self.kind, tuple(KINDS)),
+            ("missing", self.missing, ("refuse", "mean")),
+            ("solver", self.solver, SOLVERS),
+            ("offset", self.offset, OFFSETS),
+            ("probabilities", self.probabilities, PROBABILITIES),
+        ):
+            if value not in allowed:
+                raise SettingsError(f"{name} = '{value}' is unknown; choose one of {', '.join(allowed)}")
+        if self.k != "auto" and not (isinstance(self.k, int) and 1 <= self.k <= MAX_FEATURES):
+            raise SettingsError(f"k = {self.k!r}: give 'auto' or a whole number from 1 to {MAX_FEATURES}")
+        for name, number, least in (("polish", self.polish, 0), ("power_passes", self.power_passes, 2)):
+            if number < least:
+                raise SettingsError(f"{name} = {number}: the least is {least}")
+        if self.seed < 0:
+            raise SettingsError(f"seed = {self.seed}: give a whole number that is not negative")
+        if self.noise_variance is not None and not self.noise_variance >= 0:
+            raise SettingsError(f"noise_variance = {self.noise_variance}: give a number that is not negative")
+
+
+@dataclass(frozen=True, eq=False)
+class IbpFit:
+    """A fitted model and how it came about."""
+
+    model: FeatureModel
+    means: ColumnMeans
+    spectrum: Spectrum
+    rank: RankChoice
+    decomposition: Decomposition
+    recovery: Recovery
+
+
+def fit_features(run: Runner, width: int, settings: IbpSettings) -> IbpFit:
+    """Fit binary, isFA or iICA features.
+
+    Parameters
+    ----------
+    run : takes a kernel over all rows; :func:`batch.local_runner` for an array in memory.
+    width : number of columns d.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spectral_spark.ibp import IbpSettings, fit_features, local_runner
+    >>> rng = np.random.default_rng(0)
+    >>> codes = rng.random((20000, 2)) < [.3, .6]
+    >>> x = codes @ rng.standard_normal((2, 8)) + .1 * rng.standard_normal((20000, 8))
+    >>> fit_features(local_runner(x), 8, IbpSettings()).model.k
+    2
+    """
+    means = column_means(run(MeanKernel(width), {}, "mean"), settings.missing)
+    if settings.k != "auto":
+        check_request(int(settings.k), width, means.rows)
+    wanted = (MAX_FEATURES if settings.k == "auto" else int(settings.k)) + _OVERSAMPLING
+    spectrum = collect_spectrum(run, means, wanted, seed=settings.seed, power_passes=settings.power_passes)
+    rank = choose_rank(spectrum, settings.k, settings.noise_variance)
+    whitening = whiten(spectrum, rank.k, settings.noise_variance)
+    shared = {"mean": means.mean, "whitening": whitening.matrix}
+    sums = run(CumulantKernel(), shared, "cumulants")
+    cumulants = whitened_cumulants(sums, means.rows, means.mean, whitening.matrix)
+    decomposition = decompose(cumulants, kind_named(settings.kind), settings.solver, settings.seed)
+    recovery = recover_features(
+        decomposition, whitening, means.mean, kind_named(settings.kind), means.rows, settings.offset,
+        settings.probabilities,
+    )
+    model = polish_features(run, recovery.model, means, settings.polish, free_offset=recovery.offset == "free")
+    return IbpFit(model, means, spectrum, rank, decomposition, recovery)
+
+
+def planned_passes(width: int, settings: IbpSettings) -> int:
+    """How many times the rows will be looked at."""
+    return 2 + (1 if width <= EXACT_WIDTH else settings.power_passes) + settings.polish
+
+
+def largest_state(width: int, settings: IbpSettings) -> int:
+    """Bytes of the largest state that any pass sums."""
+    k = MAX_FEATURES if settings.k == "auto" else int(settings.k)
+    covariance = width * (width if width <= EXACT_WIDTH else k + _OVERSAMPLING)
+    return 8 * max(covariance, packed_size(min(k, width), 4), width * k)
+
+
+def decompose(cumulants: WhitenedCumulants, kind: Kind, solver: str, seed: int) -> Decomposition:
+    """The decomposition by the solver of that name; W3 is left out where y is symmetric."""
+    if solver == "paper":
+        return paper_decomposition(cumulants, third=kind.is_binary, seed=seed)
+    if kind.is_binary:
+        return joint_decomposition(cumulants, seed=seed)
+    return joint_decomposition(cumulants, third_weight=0.0, seed=seed)

@@ -1,0 +1,137 @@
+"""A held-out part that depends on the seed and the document ids alone, and a vocabulary that has not seen it."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from spectral_spark.errors import SettingsError
+from spectral_spark.files.spark_paths import Workplace
+from spectral_spark.ingest.ingest_settings import Holdout, IngestSettings
+from spectral_spark.ingest.read_vocabulary import known_words
+from spectral_spark.ingest.vocabulary import (
+    STATISTICS,
+    Vocabulary,
+    choose_vocabulary,
+    given_vocabulary,
+    index_documents,
+    term_statistics,
+)
+
+_ROUNDS = 8
+_Candidate = tuple[str, str, int]          # id, group, largest number to take of that group
+_Chooser = Callable[[DataFrame | None, int], Vocabulary]         # from held-out statistics and number of the others
+_CANDIDATES = (
+    "doc_id string, path array<string>, words array<string>, counts array<int>, group string, rank string, half long"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """The vocabulary of the training part and the ids of the test part (Arrow table with ``doc_id``)."""
+
+    vocabulary: Vocabulary
+    test_ids: pa.Table
+
+
+def split_documents(usable: DataFrame, n_usable: int, settings: IngestSettings, work: Workplace) -> Split:
+    """Choose the test documents and, from all the others, the vocabulary.
+
+    Documents are ranked by a hash of seed and id; the first ones are held out. One that would be too short in the
+    vocabulary of the rest is no use for testing: it goes back to the training part and the next in rank takes its
+    place, until all held-out documents have words enough.
+    """
+    spark = usable.sparkSession
+    statistics = term_statistics(usable)
+    if settings.vocabulary is None:
+        statistics = statistics.filter(F.col("documents") >= settings.min_documents)
+    statistics.write.parquet(work.part("statistics"))
+    choose = _chooser(spark.read.schema(STATISTICS).parquet(work.readable("statistics")), settings)
+    holdout = settings.split
+    if holdout is None:
+        return Split(choose(None, n_usable), _ids([]))
+    if holdout.documents >= n_usable and not holdout.per_group:
+        raise SettingsError(f"holdout {holdout} of {n_usable:,} usable documents leaves none to train on")
+    spare = max(20, holdout.documents // 4)
+    while True:
+        candidates = _candidates(usable, holdout, holdout.documents + spare, settings.seed, work)
+        ranked = _ranked(candidates)
+        split = _settle(candidates, ranked, holdout, choose, n_usable, settings)
+        if not _ran_out(ranked, split, holdout, holdout.documents + spare):
+            return split
+        spare *= 8
+
+
+def _chooser(statistics: DataFrame, settings: IngestSettings) -> _Chooser:
+    if settings.vocabulary is None:
+        return lambda held_out, n_training: choose_vocabulary(statistics, held_out, n_training, settings)
+    words = known_words(settings.vocabulary)
+    return lambda held_out, n_training: given_vocabulary(words, statistics, held_out, n_training, settings)
+
+
+def _settle(
+    candidates: DataFrame, ranked: list[_Candidate], holdout: Holdout, choose: _Chooser, n_usable: int,
+    settings: IngestSettings,
+) -> Split:
+    """Take the first candidates, choose the vocabulary without them, send back the short ones, and again."""
+    returned: set[str] = set()
+    for _ in range(_ROUNDS):
+        chosen = _first(ranked, returned, holdout)
+        tested = candidates.join(F.broadcast(candidates.sparkSession.createDataFrame(_ids(chosen))), "doc_id")
+        vocabulary = choose(term_statistics(tested), n_usable - len(chosen))
+        long_enough = index_documents(candidates, vocabulary, settings.min_tokens).select("doc_id").toArrow()
+        short = {doc_id for doc_id, _, _ in ranked} - set(long_enough["doc_id"].to_pylist())
+        if short.isdisjoint(chosen):
+            break
+        returned |= short
+    return Split(vocabulary, _ids(chosen))
+
+
+def _ran_out(ranked: list[_Candidate], split: Split, holdout: Holdout, limit: int) -> bool:
+    """Whether a group got fewer test documents than it should although it has more to offer."""
+    test = set(split.test_ids["doc_id"].to_pylist())
+    offered = Counter(group for _, group, _ in ranked)
+    taken = Counter(group for doc_id, group, _ in ranked if doc_id in test)
+    return any(offered[group] == limit and taken[group] < min(holdout.documents, half) for _, group, half in ranked)
+
+
+def _candidates(usable: DataFrame, holdout: Holdout, limit: int, seed: int, work: Workplace) -> DataFrame:
+    """The first ``limit`` documents in rank, overall or of every group, with their words."""
+    ranks = usable.select(
+        "doc_id",
+        (F.coalesce(F.get("path", F.lit(0)), F.lit("")) if holdout.per_group else F.lit("")).alias("group"),
+        F.sha2(F.concat(F.lit(f"{seed}:"), F.col("doc_id")), 256).alias("rank"),
+    )
+    if holdout.per_group:
+        by_group = Window.partitionBy("group")
+        ranks = ranks.withColumn("half", F.floor(F.count("*").over(by_group) / 2))
+        ranks = ranks.withColumn("place", F.row_number().over(by_group.orderBy("rank", "doc_id")))
+        ranks = ranks.filter(F.col("place") <= limit).drop("place")
+    else:
+        ranks = ranks.withColumn("half", F.lit(holdout.documents).cast("long")).orderBy("rank", "doc_id").limit(limit)
+    usable.join(F.broadcast(ranks), "doc_id").write.mode("overwrite").parquet(work.part("candidates"))
+    return usable.sparkSession.read.schema(_CANDIDATES).parquet(work.readable("candidates"))
+
+
+def _ranked(candidates: DataFrame) -> list[_Candidate]:
+    """The candidates in rank order."""
+    rows = candidates.select("rank", "doc_id", "group", "half").toArrow().sort_by([("rank", "ascending"),
+                                                                                   ("doc_id", "ascending")])
+    return list(zip(*(rows[name].to_pylist() for name in ("doc_id", "group", "half")), strict=True))
+
+
+def _first(ranked: list[_Candidate], returned: set[str], holdout: Holdout) -> list[str]:
+    taken: dict[str, int] = defaultdict(int)
+    chosen: list[str] = []
+    for doc_id, group, half in ranked:
+        if doc_id not in returned and taken[group] < min(holdout.documents, half):
+            taken[group] += 1
+            chosen.append(doc_id)
+    return chosen
+
+
+def _ids(ids: list[str]) -> pa.Table:
+    return pa.table({"doc_id": pa.array(ids, pa.string())})

@@ -1,0 +1,161 @@
+"""From an input to a corpus on disk: read → count → screen → split → vocabulary → write → fingerprint."""
+
+import logging
+import time
+from dataclasses import asdict
+from typing import Any
+
+from pyarrow import fs
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from spectral_spark.errors import InputError
+from spectral_spark.files.directories import Staging, staged
+from spectral_spark.files.spark_paths import Workplace
+from spectral_spark.ingest.corpus_fingerprint import Contents, contents
+from spectral_spark.ingest.corpus_store import CORPUS_JSON, CORPUS_KIND, CORPUS_VERSION, DOCUMENTS_SCHEMA, TEST, TRAIN
+from spectral_spark.ingest.count_words import COUNTED, count_words
+from spectral_spark.ingest.filtering import Screened, screen
+from spectral_spark.ingest.holdout import Split, split_documents
+from spectral_spark.ingest.ingest_settings import IngestSettings, Progress
+from spectral_spark.ingest.readers.source import Source, read_source, readable_input
+from spectral_spark.ingest.tokeniser import Tokeniser, load_stop_words
+from spectral_spark.ingest.vocabulary import index_documents
+
+_LOG = logging.getLogger(__name__)
+_DOCUMENTS_PER_FILE = 16_384
+_SCRATCH = ("raw", "counted", "reasons", "statistics", "candidates")
+
+
+def ingest(spark: SparkSession, settings: IngestSettings, progress: Progress | None = None) -> dict[str, Any]:
+    """Make a corpus and return its manifest (what ``corpus.json`` says, and the seconds each stage took).
+
+    The output appears complete, at once, or not at all. ``read`` always equals ``kept`` plus the sum of ``dropped``.
+
+    Parameters
+    ----------
+    settings : what to read, where to, and what to keep.
+    progress : called with a short line at every stage; never with text from the documents.
+    """
+    stages = _Stages(progress)
+    with staged(settings.output, overwrite=settings.overwrite) as place:
+        work = Workplace(place)
+        with stages("read"):
+            source = read_source(spark, settings, work, stages.say)
+        with stages("count"):
+            screened = _count(spark, source, settings, work)
+        stages.say(f"read {screened.read:,} documents, {screened.kept:,} usable")
+        if not screened.kept:
+            raise InputError(f"no document of '{settings.input}' can be used: {_reasons(screened.dropped)}")
+        with stages("vocabulary"):
+            split = split_documents(screened.usable, screened.kept, settings, work)
+        stages.say(f"{len(split.vocabulary):,} words")
+        with stages("write"):
+            found = _write(spark, screened, split, settings, work)
+        manifest = _manifest(settings, source, screened, split, found)
+        for name in _SCRATCH:
+            work.delete(name)
+        Staging(work.filesystem, work.inside).write_json(CORPUS_JSON, manifest)
+    stages.say(f"kept {manifest['kept']:,} documents with {manifest['tokens']:,} words; dropped: "
+               f"{_reasons(manifest['dropped'])}")
+    return {**manifest, "seconds": stages.seconds}
+
+
+class _Stages:
+    """Progress lines and the time each stage took."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress = progress
+        self.seconds: dict[str, float] = {}
+
+    def say(self, line: str) -> None:
+        _LOG.info(line)
+        if self._progress:
+            self._progress(line)
+
+    def __call__(self, name: str) -> "_Stage":
+        return _Stage(self.seconds, name)
+
+
+class _Stage:
+    def __init__(self, seconds: dict[str, float], name: str) -> None:
+        self._seconds, self._name = seconds, name
+
+    def __enter__(self) -> None:
+        self._start = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self._seconds[self._name] = round(time.perf_counter() - self._start, 3)
+
+
+def _count(spark: SparkSession, source: Source, settings: IngestSettings, work: Workplace) -> Screened:
+    tokeniser = Tokeniser(load_stop_words(settings.stop_words), settings.min_word_length)
+    counted = count_words(source, tokeniser, settings.duplicates_dropped)
+    with readable_input(settings.input):
+        counted.write.parquet(work.part("counted"))
+    return screen(spark.read.schema(COUNTED).parquet(work.readable("counted")), settings, work)
+
+
+def _write(
+    spark: SparkSession, screened: Screened, split: Split, settings: IngestSettings, work: Workplace
+) -> Contents:
+    """Write documents and vocabulary. Files and the order inside them depend on the documents alone."""
+    marked = index_documents(screened.usable, split.vocabulary, settings.min_tokens).withColumn("split", F.lit(TRAIN))
+    if split.test_ids.num_rows:
+        tested = spark.createDataFrame(split.test_ids).withColumn("test", F.lit(TEST))
+        marked = (marked.join(F.broadcast(tested), "doc_id", "left")
+                  .withColumn("split", F.coalesce("test", "split")).drop("test"))
+    files = -(-screened.kept // _DOCUMENTS_PER_FILE)
+    ordered = marked.repartition(files, "doc_id").sortWithinPartitions("doc_id")
+    ordered.write.option("compression", "zstd").parquet(work.part("documents"))
+    _name_files(work)
+    Staging(work.filesystem, work.inside).write_table("vocabulary", split.vocabulary.table)
+    documents = spark.read.schema(DOCUMENTS_SCHEMA).parquet(work.readable("documents"))
+    found = contents(documents, split.vocabulary.fingerprint)
+    if not found.documents.get(TRAIN):
+        given = f" of '{settings.vocabulary}'; lower" if settings.vocabulary else "; lower --min-documents or"
+        raise InputError(f"no training document has words enough in the vocabulary{given} --min-tokens")
+    return found
+
+
+def _name_files(work: Workplace) -> None:
+    """Stable names for Spark's part files, so that the same corpus is the same directory, byte for byte."""
+    inside = f"{work.inside}/documents"
+    number = 0
+    for info in sorted(work.filesystem.get_file_info(fs.FileSelector(inside)), key=lambda info: info.base_name):
+        if info.base_name.startswith("part-") and info.base_name.endswith(".parquet"):
+            work.filesystem.move(info.path, f"{inside}/part-{number:05d}.parquet")
+            number += 1
+        else:
+            work.filesystem.delete_file(info.path)    # _SUCCESS and the checksums of the old names
+
+
+def _manifest(
+    settings: IngestSettings, source: Source, screened: Screened, split: Split, found: Contents
+) -> dict[str, Any]:
+    kept = sum(found.documents.values())
+    dropped = dict(screened.dropped)
+    if screened.kept > kept:
+        dropped["too_short"] = dropped.get("too_short", 0) + screened.kept - kept
+    unseen = split.vocabulary.unseen
+    return {
+        "kind": CORPUS_KIND,
+        "version": CORPUS_VERSION,
+        "settings": settings.for_manifest(),
+        "notes": source.notes,
+        "read": screened.read,
+        "kept": kept,
+        "dropped": dict(sorted(dropped.items())),
+        "documents": found.documents,
+        "terms": len(split.vocabulary),
+        "tokens": sum(found.tokens.values()),
+        "tokens_by_split": found.tokens,
+        "entries": sum(found.entries.values()),
+        **({"unseen": asdict(unseen)} if unseen else {}),
+        "vocabulary_fingerprint": split.vocabulary.fingerprint,
+        "fingerprint": found.fingerprint,
+    }
+
+
+def _reasons(dropped: dict[str, int]) -> str:
+    return ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in dropped.items()) or "none"

@@ -1,0 +1,136 @@
+"""Tables: Parquet, JSON lines or CSV, with a text or a token column, path columns and an id column.
+
+Lines that are no JSON or have the wrong number of CSV fields are counted as unreadable. Without an id column a
+document is named by a hash of its content, so that its name does not depend on where the row stands.
+"""
+
+import re
+from difflib import get_close_matches
+
+from pyarrow import fs
+from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, StringType, StructField, StructType
+
+from spectral_spark.errors import InputError
+from spectral_spark.files.spark_paths import Workplace, spark_readable
+from spectral_spark.ingest.ingest_settings import IngestSettings, Progress
+from spectral_spark.ingest.input_files import open_input
+from spectral_spark.ingest.readers.source import Source, readable_input
+
+CORRUPT = "_corrupt_record"
+_ENDINGS = {"parquet": "parquet", "json": "json", "jsonl": "json", "ndjson": "json", "csv": "csv", "tsv": "csv"}
+_STRINGS = ArrayType(StringType())
+
+
+def read(spark: SparkSession, settings: IngestSettings, work: Workplace, say: Progress) -> Source:
+    """Rows of the table as documents."""
+    kind, separator = _format(settings)
+    say(f"reading {kind} rows from {settings.input}")
+    with readable_input(settings.input):
+        frame = _open(spark, settings.input, kind, separator)
+    _check_columns(frame, settings)
+    content = _content(frame, settings)
+    path = _path(frame, settings.path_cols)
+    corrupt = _quoted(CORRUPT).isNotNull() if kind != "parquet" else F.lit(False)
+    problem = F.when(corrupt, F.lit("unreadable"))
+    given = F.lit(None).cast("string")
+    if settings.id_col:
+        given = _quoted(settings.id_col).cast("string")
+        problem = problem.when(given.isNull(), F.lit("null_id"))
+    named = frame.select(given.alias("given"), path.alias("path"), content, problem.alias("problem"))
+    return Source(_with_ids(named, settings), notes={"format": kind})
+
+
+def _format(settings: IngestSettings) -> tuple[str, str]:
+    """The format, and the separator if it is CSV."""
+    filesystem, inside, kind = open_input(settings.input)
+    names = [inside]
+    if kind == fs.FileType.Directory:
+        listed = filesystem.get_file_info(fs.FileSelector(inside, recursive=True))
+        names = sorted(info.path for info in listed
+                       if info.type == fs.FileType.File and not info.base_name.startswith((".", "_")))
+        if not names:
+            raise InputError(f"'{settings.input}' is an empty directory; give a Parquet, JSON lines or CSV table")
+    endings = re.findall(r"\.([A-Za-z]+)", names[0].rsplit("/", 1)[-1].lower())
+    ending = next((e for e in reversed(endings) if e in _ENDINGS), None)
+    if settings.format is None and ending is None:
+        raise InputError(f"'{settings.input}': its name does not say what it is; give the format (parquet, json, csv)")
+    return settings.format or _ENDINGS[str(ending)], "\t" if ending == "tsv" else ","
+
+
+def _open(spark: SparkSession, path: str, kind: str, separator: str) -> DataFrame:
+    location = spark_readable(path)
+    if kind == "parquet":
+        return spark.read.parquet(location)
+    if kind == "json":
+        # a first look finds the columns, so that a misspelt one is an error rather than a column of nulls
+        schema = spark.read.option("primitivesAsString", True).json(location).schema
+        return spark.read.schema(_with_corrupt(schema)).option("columnNameOfCorruptRecord", CORRUPT).json(location)
+    reader = spark.read.options(header=True, sep=separator, quote='"', escape='"', multiLine=True, encoding="UTF-8")
+    schema = reader.csv(location).schema
+    return (reader.schema(_with_corrupt(schema)).options(columnNameOfCorruptRecord=CORRUPT, columnPruning=False,
+                                                         enforceSchema=False).csv(location))
+
+
+def _with_corrupt(schema: StructType) -> StructType:
+    fields = [field for field in schema.fields if field.name != CORRUPT]
+    return StructType([*fields, StructField(CORRUPT, StringType())])
+
+
+def _check_columns(frame: DataFrame, settings: IngestSettings) -> None:
+    wanted = [settings.text_col, settings.tokens_col, settings.id_col, *settings.path_cols]
+    present = [name for name in frame.columns if name != CORRUPT]
+    for name in wanted:
+        if name is not None and name not in present:
+            near = get_close_matches(name, present, n=1)
+            hint = f"; did you mean '{near[0]}'?" if near else ""
+            raise InputError(f"'{settings.input}' has no column '{name}'; it has {', '.join(present) or 'none'}{hint}")
+
+
+def _content(frame: DataFrame, settings: IngestSettings) -> Column:
+    """The text, or the words; words in one string are split at white space."""
+    if settings.text_col:
+        if isinstance(frame.schema[settings.text_col].dataType, ArrayType | StructType):
+            raise InputError(f"column '{settings.text_col}' holds lists, not text; name it as the tokens column")
+        return _quoted(settings.text_col).cast("string").alias("text")
+    name = str(settings.tokens_col)
+    kind = frame.schema[name].dataType
+    if isinstance(kind, StringType):
+        return F.filter(F.split(_quoted(name), r"\s+"), lambda word: word != "").alias("words")
+    if not isinstance(kind, ArrayType) or isinstance(kind.elementType, ArrayType | StructType):
+        raise InputError(f"column '{name}' is {kind.simpleString()}; tokens are lists of words, or words in a string")
+    return _quoted(name).cast(_STRINGS).alias("words")
+
+
+def _path(frame: DataFrame, columns: tuple[str, ...]) -> Column:
+    parts = []
+    for name in columns:
+        nothing = F.array(F.lit(None).cast("string"))
+        if isinstance(frame.schema[name].dataType, ArrayType):
+            parts.append(F.coalesce(_quoted(name).cast(_STRINGS), nothing))
+        else:
+            parts.append(F.array(_quoted(name).cast("string")))
+    return F.concat(*parts) if parts else F.array().cast(_STRINGS)
+
+
+def _with_ids(named: DataFrame, settings: IngestSettings) -> DataFrame:
+    """Ids as given; else the hash of path and content, numbered among equal rows (which of them is which is moot).
+
+    A row with a problem is only counted: its id need not be unique, but must not be that of a row that is used.
+    """
+    content = "text" if settings.text_col else "words"
+    hashed = F.substring(F.sha2(F.to_json(F.struct("path", content)), 256), 1, 32)
+    if settings.id_col:
+        doc_id = F.when(F.col("problem").isNull(), F.col("given")).otherwise(F.concat(F.lit("unused-"), hashed))
+    else:
+        number = F.row_number().over(Window.partitionBy("hash").orderBy("hash"))
+        named = named.withColumn("hash", hashed).withColumn("number", number)
+        doc_id = F.concat("hash", F.lit("-"), F.col("number").cast("string"))
+    return named.select(doc_id.alias("doc_id"), "path", content, "problem")
+
+
+def _quoted(name: str) -> Column:
+    return F.col("`" + name.replace("`", "``") + "`")
+
+

@@ -1,0 +1,69 @@
+"""What a batch must satisfy before it is counted: whole counts, bounded counts, documents with a third moment."""
+
+import numpy as np
+
+from spectral_spark.data.count_batch import CountBatch
+from spectral_spark.errors import InputError, SettingsError
+
+FEWEST_WORDS = 3
+
+
+def validate(batch: CountBatch) -> None:
+    """Refuse NaN, infinite, negative or fractional counts and words or nodes that do not exist."""
+    counts, n = batch.counts, batch.n_documents
+    wrong = ~(np.isfinite(counts) & (counts >= 0)) | (np.floor(counts) != counts)
+    if wrong.any():
+        entry = int(np.flatnonzero(wrong)[0])
+        raise InputError(
+            f"word counts: {counts[entry]} for word {batch.terms[entry]} {_where(batch, entry)}; "
+            "counts are whole numbers from 0 on (no tf-idf weights, no missing values)"
+        )
+    strange = (batch.terms < 0) | (batch.terms >= batch.vocab_size)
+    if strange.any():
+        entry = int(np.flatnonzero(strange)[0])
+        raise InputError(
+            f"word ids: {batch.terms[entry]} {_where(batch, entry)}; the vocabulary has {batch.vocab_size} words, "
+            "0 is the first"
+        )
+    if len(batch.nodes) != n or (n and batch.nodes.min() < 0):
+        raise InputError(f"document tree: {len(batch.nodes)} nodes, lowest {batch.nodes.min(initial=0)}, "
+                         f"for {n} documents; give each document its node, 0 is the root")
+
+
+def capped(batch: CountBatch, cap: int | None) -> CountBatch:
+    """The batch with every count at most ``cap``: bursty words would dominate third moments. None: as it is."""
+    if cap is None:
+        return batch
+    if not cap >= 1:
+        raise SettingsError(f"count cap {cap}: give 1 or more, or None to take counts as they are")
+    return CountBatch(batch.indptr, batch.terms, np.minimum(batch.counts, float(cap)), batch.nodes, batch.keys,
+                      batch.vocab_size)
+
+
+def drop_short(batch: CountBatch, minimum: int = FEWEST_WORDS) -> tuple[CountBatch, int]:
+    """The documents with at least ``minimum`` words, and how many had fewer."""
+    keep = batch.lengths >= minimum
+    dropped = int(len(keep) - keep.sum())
+    return (batch, 0) if dropped == 0 else (selected(batch, keep), dropped)
+
+
+def selected(batch: CountBatch, keep: np.ndarray) -> CountBatch:
+    """The documents where ``keep``, a bool array of shape (n,), is true, in their order."""
+    sizes = np.diff(batch.indptr)
+    entries = np.repeat(keep, sizes)
+    indptr = np.concatenate(([0], np.cumsum(sizes[keep]))).astype(batch.indptr.dtype)
+    return CountBatch(indptr, batch.terms[entries], batch.counts[entries], batch.nodes[keep], batch.keys[keep],
+                      batch.vocab_size)
+
+
+def prepared(batch: CountBatch, vocab_size: int, cap: int | None) -> tuple[CountBatch, int]:
+    """Validated, capped, without documents that are then too short; and how many those were."""
+    if batch.vocab_size != vocab_size:
+        raise InputError(f"documents over {batch.vocab_size} words, a vocabulary of {vocab_size}; "
+                         "map them to the vocabulary of the fit")
+    validate(batch)
+    return drop_short(capped(batch, cap))
+
+
+def _where(batch: CountBatch, entry: int) -> str:
+    return f"in document {int(np.searchsorted(batch.indptr, entry, side='right')) - 1} of the batch"

@@ -1,0 +1,194 @@
+"""Group statistics: what is known of each bottom group, and averages over groups of products of their moments (§6)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from spectral_spark.errors import InputError
+from spectral_spark.moments.leaf_moments import contract_second, contract_words
+from spectral_spark.moments.symmetric_packing import pack_placements, unpack2, unpack3
+from spectral_spark.moments.third_moment import CubeSums, add_cubes
+from spectral_spark.tree.nodes import DocumentTree, Path
+
+FEWEST_DISTINCT = 3
+
+
+@dataclass(frozen=True, eq=False)
+class GroupAverages:
+    """Weighted means over groups, in the basis; m and M2 are the first and second moment of one group.
+
+    Attributes
+    ----------
+    second : array of shape (p, p), X2 = avg m mᵀ.
+    third : array of shape (p, p, p), X3 = avg m⊗m⊗m.
+    mixed : array of shape (p, p, p), J3 = avg sym3(M2 ⊗ m).
+    """
+
+    second: np.ndarray
+    third: np.ndarray
+    mixed: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctParts:
+    """What products of a document with itself contribute, to be taken off.
+
+    Attributes
+    ----------
+    square : array of shape (G, pairs), Σ u² φ1φ1ᵀ of each group.
+    self_first : array of shape (triples,), Σ over groups f W/(W)₃ Σ u³ φ1⊗φ1⊗φ1.
+    self_mixed : array of shape (triples,), Σ over groups f W/(W)₂ Σ u² sym3(φ2 ⊗ φ1).
+    factor : array of shape (G,), the f in them: the weight of a document is f u.
+    """
+
+    square: np.ndarray
+    self_first: np.ndarray
+    self_mixed: np.ndarray
+    factor: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class GroupStatistics:
+    """Sums per group, additive over documents and days.
+
+    Attributes
+    ----------
+    paths : the groups: nodes that own documents.
+    by_length : whether a document weighs u = m within its group, or 1.
+    counts : array of shape (G, 4): documents, Σm, Σm², Σm³.
+    first : array of shape (G, p), Σ u φ1.
+    second : array of shape (G, pairs), Σ u φ2 packed.
+    distinct : for averages over distinct documents (groups under about 50 documents need them), or None.
+    """
+
+    paths: tuple[Path, ...]
+    by_length: bool
+    counts: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    distinct: DistinctParts | None = None
+
+    def power_sums(self) -> np.ndarray:
+        """W = Σu, Σu², Σu³ of each group; array of shape (3, G)."""
+        return power_sums(self.counts, self.by_length)
+
+    def averages(self, factor: np.ndarray) -> GroupAverages:
+        """Averages with group weights f W, f of shape (G,); over distinct documents where that was collected."""
+        if len(self.paths) == 0:
+            raise InputError("group statistics: no group has enough documents; solve without groups")
+        return self._plug_in(factor) if self.distinct is None else self._over_distinct(self.distinct, factor)
+
+    def _plug_in(self, factor: np.ndarray) -> GroupAverages:
+        total = self.power_sums()[0]
+        share = factor * total / (factor @ total)
+        mean, p = self.first / total[:, None], self.first.shape[1]
+        cubes = CubeSums(p)
+        add_cubes([cubes], np.ascontiguousarray(mean.T), [share])
+        mixed = (self.second * (share / total)[:, None]).T @ mean
+        return GroupAverages(
+            (mean * share[:, None]).T @ mean, unpack3(cubes.packed(), p), unpack3(pack_placements(mixed, p), p)
+        )
+
+    def _over_distinct(self, parts: DistinctParts, factor: np.ndarray) -> GroupAverages:
+        if not np.array_equal(factor, parts.factor):
+            raise InputError("group statistics: averages over distinct documents hold for the document weights they "
+                             "were collected with; fit again, or use plug-in statistics")
+        total, pairs, triples = distinct_counts(self.power_sums())
+        share = factor * total / (factor @ total)
+        p, s = self.first.shape[1], self.first
+        second = (s * (share / pairs)[:, None]).T @ s - unpack2((share / pairs) @ parts.square, p)
+        cubes = CubeSums(p)
+        add_cubes([cubes], np.ascontiguousarray(s.T), [share / triples])
+        squares = (parts.square * (share / triples)[:, None]).T @ s
+        norm = factor @ total
+        third = cubes.packed() - pack_placements(squares, p) + 2.0 * parts.self_first / norm
+        mixed = pack_placements((self.second * (share / pairs)[:, None]).T @ s, p) - parts.self_mixed / norm
+        return GroupAverages(second, unpack3(third, p), unpack3(mixed, p))
+
+    def __add__(self, other: "GroupStatistics") -> "GroupStatistics":
+        return self._joined(other, 1.0)
+
+    def __sub__(self, other: "GroupStatistics") -> "GroupStatistics":
+        return self._joined(other, -1.0)
+
+    def _joined(self, other: "GroupStatistics", sign: float) -> "GroupStatistics":
+        """Groups of both. Distinct-document averages survive only if no group has documents in both: a coefficient of
+        its size sits inside their sums. What is left then are plug-in statistics."""
+        paths = tuple(sorted(set(self.paths) | set(other.paths)))
+        at = {path: number for number, path in enumerate(paths)}
+        mine = np.array([at[path] for path in self.paths], dtype=np.int64)
+        theirs = np.array([at[path] for path in other.paths], dtype=np.int64)
+
+        def joined(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+            total = np.zeros((len(paths), *a.shape[1:]))
+            total[mine] += a
+            total[theirs] += sign * b
+            return total
+
+        distinct = None
+        if self.distinct is not None and other.distinct is not None and not set(self.paths) & set(other.paths):
+            a, b = self.distinct, other.distinct
+            distinct = DistinctParts(
+                joined(a.square, b.square), a.self_first + sign * b.self_first, a.self_mixed + sign * b.self_mixed,
+                joined(a.factor, b.factor),
+            )
+        counts = joined(self.counts, other.counts)
+        result = GroupStatistics(
+            paths, self.by_length, counts, joined(self.first, other.first), joined(self.second, other.second), distinct
+        )
+        return result._without_empty()
+
+    def _without_empty(self) -> "GroupStatistics":
+        keep = self.counts[:, 0] > 0
+        if keep.all():
+            return self
+        paths = tuple(path for path, kept in zip(self.paths, keep, strict=True) if kept)
+        return GroupStatistics(paths, self.by_length, self.counts[keep], self.first[keep], self.second[keep], None)
+
+
+def power_sums(counts: np.ndarray, by_length: bool) -> np.ndarray:
+    """Σu, Σu², Σu³ from counts of shape (G, 4); array of shape (3, G)."""
+    return counts[:, 1:4].T if by_length else np.repeat(counts[None, :, 0], 3, axis=0)
+
+
+def distinct_counts(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """W, and the weights of ordered pairs and triples of distinct documents, (W)₂ and (W)₃; from shape (3, G)."""
+    one, two, three = sums
+    return one, one**2 - two, one**3 - 3.0 * one * two + 2.0 * three
+
+
+def self_coefficients(sums: np.ndarray, factor: np.ndarray) -> np.ndarray:
+    """What the sums over documents need to know of their group in advance: f W/(W)₃ and f W/(W)₂, shape (G, 2)."""
+    total, pairs, triples = distinct_counts(sums)
+    return np.stack([factor * total / triples, factor * total / pairs], axis=1)
+
+
+def group_statistics(
+    sums: Mapping[str, np.ndarray],
+    projection: np.ndarray,
+    tree: DocumentTree,
+    nodes: np.ndarray,
+    factor: np.ndarray,
+    by_length: bool,
+) -> GroupStatistics:
+    """Finish the arrays of a moment pass.
+
+    Parameters
+    ----------
+    sums : arrays of the pass over all documents.
+    projection : array of shape (d, p), B.
+    nodes : int array of shape (G,), the tree node of each group.
+    factor : array of shape (G,), the document weight is factor times u.
+    """
+    second = sums["group_second"] - contract_second(projection, sums["group_words"])
+    distinct = None
+    if "self_third" in sums:
+        empty = np.zeros((len(projection), 3))
+        diagonal = contract_words(projection, empty, sums["self_word_third"])["third"][0]
+        first, pair = sums["self_third"]
+        distinct = DistinctParts(sums["group_square"], first, 3.0 * pair - diagonal, factor)
+    return GroupStatistics(
+        tuple(tree.paths[node] for node in nodes), by_length, sums["node_counts"][nodes], sums["node_first"][nodes],
+        second, distinct,
+    )

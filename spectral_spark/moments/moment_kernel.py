@@ -1,0 +1,116 @@
+"""The moment pass: everything a fit needs to know about the documents, summed in one pass over them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from spectral_spark.data.count_batch import CountBatch
+from spectral_spark.moments.clean_counts import prepared, selected
+from spectral_spark.moments.group_sums import GroupSums
+from spectral_spark.moments.leaf_moments import LeafSums, sums_arrays
+from spectral_spark.moments.projection import ProjectedBatch, WordIndex
+from spectral_spark.moments.symmetric_packing import pair_count, triple_count
+from spectral_spark.moments.third_moment import add_cubes
+
+NOISE_BINS_PER_OCTAVE, NOISE_LOWEST, NOISE_BINS = 4, -60, 320
+
+
+@dataclass(frozen=True)
+class MomentKernel:
+    """Moments of the documents in a basis, as sums (formulas §2), and first moments of every tree node.
+
+    ``shared`` holds "basis", B of shape (d, p); "factor" of shape (nodes,), so that a document of node v weighs
+    ``factor[v] * (m if by_length else 1)``; where there are several slots "slot" of shape (nodes,), the slot of each
+    node's documents; and where there are groups "group" of shape (nodes,), -1 for none ("group_self": see GroupSums).
+    ``moments.moment_plan`` makes all of them.
+
+    Arrays: those of :func:`~spectral_spark.moments.leaf_moments.sums_arrays`; "node_first" (nodes, p), Σ u y/m with u
+    = m or 1; "node_counts" (nodes, 4): documents, Σm, Σm², Σm³; "noise" (bins, 2): documents and Σ η/(m−1) by the
+    size of η/(m−1); "dropped" (1,); and with groups those of :class:`~spectral_spark.moments.group_sums.GroupSums`.
+    Parameters ---------- vocab_size : number of words d. cap : highest count of a word in a document, None for no
+    cap. by_length : whether documents weigh in proportion to their words. slots : sets of documents that are summed
+    apart from each other. groups : number of groups with statistics of their own. distinct : whether to collect what
+    averages over distinct documents need.
+    """
+
+    vocab_size: int
+    cap: int | None = None
+    by_length: bool = True
+    slots: int = 1
+    groups: int = 0
+    distinct: bool = False
+
+    def start(self, shared: Mapping[str, np.ndarray]) -> "MomentAccumulator":
+        return MomentAccumulator(self, shared)
+
+    def state_bytes(self, p: int, nodes: int) -> int:
+        """Size of the arrays of one accumulator."""
+        d, pairs, triples = self.vocab_size, pair_count(p), triple_count(p)
+        numbers = self.slots * (3 + p + pairs + triples + d * (p + 3)) + nodes * (p + 4) + 2 * NOISE_BINS + 1
+        numbers += self.groups * (pairs + d)
+        if self.distinct:
+            numbers += self.groups * pairs + 2 * triples + d * p
+        return 8 * numbers
+
+
+class MomentAccumulator:
+    def __init__(self, kernel: MomentKernel, shared: Mapping[str, np.ndarray]) -> None:
+        self._kernel, self._basis, self._factor = kernel, shared["basis"], shared["factor"]
+        self._slot = shared["slot"].astype(np.int64) if kernel.slots > 1 else None
+        self._index = WordIndex(kernel.vocab_size)
+        p, nodes = self._basis.shape[1], len(self._factor)
+        self._slots = [LeafSums(kernel.vocab_size, p) for _ in range(kernel.slots)]
+        self._groups = None
+        if kernel.groups:
+            self._groups = GroupSums(kernel.vocab_size, p, kernel.groups, kernel.distinct, shared)
+        self._node_first, self._node_counts = np.zeros((nodes, p)), np.zeros((nodes, 4))
+        self._noise, self._dropped = np.zeros((NOISE_BINS, 2)), np.zeros(1)
+
+    def add(self, batch: CountBatch) -> None:
+        documents, dropped = prepared(batch, self._kernel.vocab_size, self._kernel.cap)
+        self._dropped += dropped
+        if documents.n_documents == 0:
+            return
+        if self._slot is None:
+            self._add(documents, self._slots[0])
+            return
+        slot = self._slot[documents.nodes]
+        for number in np.unique(slot):
+            self._add(selected(documents, slot == number), self._slots[number])
+
+    def _add(self, documents: CountBatch, sums: LeafSums) -> None:
+        batch = ProjectedBatch(documents, self._basis, self._index)
+        own = batch.lengths if self._kernel.by_length else np.ones(len(batch.lengths))
+        weight = own * self._factor[documents.nodes]
+        third_weight = sums.add(batch, weight)
+        if self._groups is None:
+            add_cubes([sums.third], batch.by_direction, [third_weight])
+        else:
+            self._groups.add(batch, own, sums.third, third_weight)
+        self._add_nodes(batch, own)
+        self._add_noise(weight / (batch.lengths - 1.0))
+
+    def _add_nodes(self, batch: ProjectedBatch, own: np.ndarray) -> None:
+        nodes, member = np.unique(batch.documents.nodes, return_inverse=True)
+        n, m = len(member), batch.lengths
+        belongs = sp.csr_matrix((np.ones(n), member, np.arange(n + 1)), shape=(n, len(nodes))).T
+        self._node_first[nodes] += belongs @ (batch.y * (own * batch.per_word)[:, None])
+        self._node_counts[nodes] += belongs @ np.stack([np.ones(n), m, m**2, m**3], axis=1)
+
+    def _add_noise(self, weight: np.ndarray) -> None:
+        size = np.log2(np.maximum(weight, 2.0**NOISE_LOWEST)) - NOISE_LOWEST
+        bins = np.minimum((NOISE_BINS_PER_OCTAVE * size).astype(np.int64), NOISE_BINS - 1)
+        self._noise[:, 0] += np.bincount(bins, minlength=NOISE_BINS)
+        self._noise[:, 1] += np.bincount(bins, weight, minlength=NOISE_BINS)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {
+            **sums_arrays(self._slots),
+            **(self._groups.arrays() if self._groups is not None else {}),
+            "node_first": self._node_first,
+            "node_counts": self._node_counts,
+            "noise": self._noise,
+            "dropped": self._dropped,
+        }

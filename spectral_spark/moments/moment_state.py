@@ -1,0 +1,329 @@
+"""The moment store: a small, additive summary of a corpus from which any k, solver and concentrations can be tried.
+
+Sums are kept unnormalised, in each document's own weight, so that yesterday's plus today's is the state of both days.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from spectral_spark.errors import InputError
+from spectral_spark.files.directories import SavedDirectory, Staging
+from spectral_spark.moments.basis import Basis
+from spectral_spark.moments.coefficients import HDPCoefficients, hdp_coefficients, level_coefficients
+from spectral_spark.moments.group_moments import GroupAverages, GroupStatistics
+from spectral_spark.moments.leaf_moments import LeafMoments
+from spectral_spark.moments.projected_moments import ProjectedMoments
+from spectral_spark.moments.sources import added, subtracted
+from spectral_spark.moments.symmetric_packing import unpack2, unpack3
+from spectral_spark.tree.census import Census
+from spectral_spark.tree.nodes import DocumentTree, Path
+from spectral_spark.tree.weights import NodeWeights, node_weights
+
+ALL, GROUPED, OUTSIDE = "all", "grouped", "outside"
+Slot = str | Path
+
+
+@dataclass(frozen=True, eq=False)
+class MomentState:
+    """Moments of a corpus in one basis; states of the same basis add and subtract.
+
+    Attributes
+    ----------
+    basis : the basis B the moments are in.
+    weighting : "uniform", "ess" or "tokens" (see ``tree.node_weights``).
+    cap : highest count of a word in a document that was counted, or None.
+    slots : which documents each slot of the sums holds: "all"; "grouped" and "outside" (in groups with statistics, and
+        not); or the path of a tree node, where weights must follow a tree that grows.
+    half_samples : sums over the two half samples.
+    census : documents and (capped) words per tree node.
+    node_first : array of shape (nodes, p), Σ u Bᵀc/m over each node's own documents, u = m or 1.
+    noise : array of shape (bins, 2), documents by the size of η/(m−1) (see ``MomentKernel``).
+    groups : statistics per group, or None.
+    sources : fingerprints of what went in, and of what was taken out (see ``moments.sources``).
+    dropped : documents that were too short.
+    """
+
+    basis: Basis
+    weighting: str
+    cap: int | None
+    slots: tuple[Slot, ...]
+    half_samples: tuple[LeafMoments, LeafMoments]
+    census: Census
+    node_first: np.ndarray
+    noise: np.ndarray
+    groups: GroupStatistics | None = None
+    sources: tuple[str, ...] = ()
+    dropped: int = 0
+
+    @property
+    def documents(self) -> int:
+        return int(self.census.documents.sum())
+
+    @property
+    def tokens(self) -> int:
+        """Words after capping."""
+        return int(self.census.tokens.sum())
+
+    @cached_property
+    def weights(self) -> NodeWeights:
+        """Document weights of the tree as it is now."""
+        return node_weights(self.census, self.weighting)
+
+    @property
+    def effective_sample_size(self) -> float:
+        return float(self.weights.effective_sample_size[0])
+
+    def root(self) -> ProjectedMoments:
+        """Moments of the whole corpus."""
+        return self._normalised(self._total)
+
+    def halves(self) -> tuple[ProjectedMoments, ProjectedMoments]:
+        """Moments of the two half samples, whose difference is noise."""
+        one, other = (half.combined(self._slot_factor) for half in self.half_samples)
+        sizes = int(one.totals[0, 1]), int(other.totals[0, 1])
+        if not min(sizes) > 0:
+            raise InputError(
+                f"half samples of {sizes[0]} and {sizes[1]} documents: both need documents; "
+                "fit more documents, or give k instead of choosing it automatically"
+            )
+        return self._normalised(one), self._normalised(other)
+
+    def grouped(self) -> tuple[ProjectedMoments, GroupAverages]:
+        """Moments of the documents in groups, and averages over these groups, with the same weights."""
+        if self.groups is None:
+            raise InputError("these moments hold no group statistics; collect them in the fit, or solve without groups")
+        paths = set(self.groups.paths)
+        inside = np.array([slot in (ALL, GROUPED) or slot in paths for slot in self.slots])
+        factor = self._node_factor[[self.census.tree.index(path) for path in self.groups.paths]]
+        return self._normalised(self._both.combined(self._slot_factor * inside)), self.groups.averages(factor)
+
+    def mean_words(self) -> np.ndarray:
+        """M1 over words, array of shape (d,), sums to one."""
+        return self._total.words[0] / self._total.totals[0, 0]
+
+    def node_means(self) -> np.ndarray:
+        """BᵀM1 of the documents at or below each node, weighted as the weighting says; array of shape (nodes, p).
+
+        A node without documents (all were removed) gets its parent's.
+        """
+        tree, census = self.census.tree, self.census
+        if self.weighting == "uniform":
+            means = self.node_first.copy()
+            share = _inverse(census.children.astype(float))[:, None]
+            for nodes in tree.levels_upwards:
+                means[nodes] *= share[nodes]
+                np.add.at(means, tree.parent[nodes], means[nodes])
+            means[0] *= share[0]
+        else:
+            own = census.tokens if self.weights.by_length else census.documents.astype(float)
+            means = tree.sum_below(self.node_first) * _inverse(tree.sum_below(own))[:, None]
+        for nodes in tree.levels_upwards[::-1]:
+            empty = nodes[census.documents_below[nodes] == 0]
+            means[empty] = means[tree.parent[empty]]
+        return means
+
+    def coefficients(self, concentrations: Sequence[float]) -> HDPCoefficients:
+        """HDP coefficients of this tree, documents at unequal depth included; one number alone is the documents'."""
+        if len(concentrations) == 1:
+            return hdp_coefficients(concentrations)
+        own = self.census.tokens if self.weights.by_length else self.census.documents
+        return level_coefficients(self.census.tree, concentrations, self.weights.factor * own)
+
+    def noise_weights(self) -> tuple[np.ndarray, np.ndarray]:
+        """Documents by η/(m−1), η summing to one: the mean of each bin and how many it holds, shapes (bins,)."""
+        filled = self.noise[self.noise[:, 0] > 0.5]
+        kept_by_node = not any(isinstance(slot, str) for slot in self.slots)
+        weight = self.documents if self.weighting == "uniform" and kept_by_node else self._total.totals[0, 0]
+        return filled[:, 1] / filled[:, 0] / weight, filled[:, 0]
+
+    def __add__(self, other: "MomentState") -> "MomentState":
+        """The state of both corpora."""
+        return _joined(self, other, subtract=False)
+
+    def __sub__(self, other: "MomentState") -> "MomentState":
+        """The state without the documents of ``other``, which must all be in it."""
+        return _joined(self, other, subtract=True)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MomentState) and _identical(_contents(self), _contents(other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def difference(self, other: "MomentState") -> float:
+        """The largest difference of any sum, relative to the largest of its kind; infinite where shapes differ."""
+        mine, theirs = _contents(self), _contents(other)
+        pairs = [(mine[key], theirs.get(key)) for key in mine if isinstance(mine[key], np.ndarray)]
+        return max(_relative(a, b) for a, b in pairs)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write a directory of .npy, Parquet and JSON files, complete or not at all."""
+        from spectral_spark.moments.moment_files import save_state
+
+        save_state(self, path, overwrite=overwrite)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "MomentState":
+        from spectral_spark.moments.moment_files import load_state
+
+        return load_state(path)
+
+    def write_into(self, staging: Staging, prefix: str = "moments/") -> None:
+        """Write into a directory that holds other things too."""
+        from spectral_spark.moments.moment_files import write_state
+
+        write_state(self, staging, prefix)
+
+    @classmethod
+    def read_from(cls, saved: SavedDirectory, prefix: str = "moments/") -> "MomentState":
+        from spectral_spark.moments.moment_files import read_state
+
+        return read_state(saved, prefix)
+
+    @cached_property
+    def _both(self) -> LeafMoments:
+        return self.half_samples[0] + self.half_samples[1]
+
+    @cached_property
+    def _total(self) -> LeafMoments:
+        return self._both.combined(self._slot_factor)
+
+    @cached_property
+    def _node_factor(self) -> np.ndarray:
+        """What a document's own weight (m or 1) is multiplied with at each node: one unless nodes are averaged."""
+        return self.weights.factor if self.weighting == "uniform" else np.ones(len(self.census.tree))
+
+    @cached_property
+    def _slot_factor(self) -> np.ndarray:
+        """The same for each slot; sums that are not kept by node carry their factors already."""
+        index = self.census.tree.index
+        return np.array([1.0 if isinstance(slot, str) else self._node_factor[index(slot)] for slot in self.slots])
+
+    def _normalised(self, moments: LeafMoments) -> ProjectedMoments:
+        weight, p = float(moments.totals[0, 0]), self.basis.size
+        if not weight > 0:
+            raise InputError(f"moments of {int(moments.totals[0, 1])} documents with weight {weight}: nothing to solve")
+        return ProjectedMoments(
+            moments.first[0] / weight, unpack2(moments.second[0] / weight, p), unpack3(moments.third[0] / weight, p)
+        )
+
+
+def _joined(a: MomentState, b: MomentState, *, subtract: bool) -> MomentState:
+    _check_compatible(a, b)
+    sources = subtracted(a.sources, b.sources) if subtract else added(a.sources, b.sources)
+    slots = tuple(sorted(set(a.slots) | set(b.slots), key=lambda slot: (isinstance(slot, tuple), slot)))
+    tree, mine, theirs = a.census.tree.union(b.census.tree)
+    first = np.zeros((len(tree), a.basis.size))
+    first[mine] += a.node_first
+    first[theirs] += -b.node_first if subtract else b.node_first
+    one, other = (
+        _join_slots(x, a.slots, y, b.slots, slots, subtract)
+        for x, y in zip(a.half_samples, b.half_samples, strict=True)
+    )
+    groups = None
+    if a.groups is not None and b.groups is not None:
+        groups = a.groups - b.groups if subtract else a.groups + b.groups
+    joined = replace(
+        a,
+        slots=slots,
+        half_samples=(one, other),
+        census=a.census - b.census if subtract else a.census + b.census,
+        node_first=first,
+        noise=a.noise - b.noise if subtract else a.noise + b.noise,
+        groups=groups,
+        sources=sources,
+        dropped=a.dropped - b.dropped if subtract else a.dropped + b.dropped,
+    )
+    return _pruned(joined) if subtract else joined
+
+
+def _pruned(state: MomentState) -> MomentState:
+    """Without the nodes that have no documents left: a removed group leaves no trace, not even its name."""
+    tree, census = state.census.tree, state.census
+    kept = np.flatnonzero((census.documents_below > 0) | (np.arange(len(tree)) == 0))
+    if len(kept) == len(tree):
+        return state
+    smaller = DocumentTree.from_paths(tree.paths[node] for node in kept)
+    cubed = None if census.tokens_cubed is None else census.tokens_cubed[kept]
+    own = Census(smaller, census.documents[kept], census.tokens[kept], census.tokens_squared[kept], cubed)
+    empty = {tree.paths[node] for node in np.flatnonzero(census.documents == 0)}
+    slots = [number for number, slot in enumerate(state.slots) if isinstance(slot, str) or slot not in empty]
+    halves = tuple(
+        LeafMoments(**{name: array[slots] for name, array in half.arrays().items()}) for half in state.half_samples
+    )
+    return replace(
+        state, census=own, node_first=state.node_first[kept], slots=tuple(state.slots[number] for number in slots),
+        half_samples=(halves[0], halves[1]),
+    )
+
+
+def _check_compatible(a: MomentState, b: MomentState) -> None:
+    if a.basis.vocabulary_fingerprint != b.basis.vocabulary_fingerprint:
+        raise InputError("moments: the states have different vocabularies; fit both with one basis (same words, order)")
+    if a.basis != b.basis:
+        raise InputError(
+            f"moments: the states are in different bases ({a.basis.size} columns, {a.basis.fingerprint[:12]}…, and "
+            f"{b.basis.size} columns, {b.basis.fingerprint[:12]}…); make one basis and fit both with it"
+        )
+    for name in ("weighting", "cap"):
+        mine, theirs = getattr(a, name), getattr(b, name)
+        if mine != theirs:
+            raise InputError(f"moments: {name} is {mine!r} in one state and {theirs!r} in the other")
+    if a.weighting == "uniform" and any(isinstance(slot, str) for slot in a.slots + b.slots):
+        size = node_state_bytes(a.basis.vocab_size, a.basis.size, len(a.census.tree))
+        raise InputError(
+            "moments: with weighting 'uniform' every document's weight changes when the tree grows; collect the states "
+            f"per node (about {size / 2**20:.0f} MiB for this tree) or use weighting 'tokens' or 'ess'"
+        )
+
+
+def _join_slots(
+    x: LeafMoments, x_slots: tuple[Slot, ...], y: LeafMoments, y_slots: tuple[Slot, ...], slots: tuple[Slot, ...],
+    subtract: bool,
+) -> LeafMoments:
+    x = x.moved(len(slots), np.array([slots.index(slot) for slot in x_slots]))
+    y = y.moved(len(slots), np.array([slots.index(slot) for slot in y_slots]))
+    return x - y if subtract else x + y
+
+
+def node_state_bytes(vocab_size: int, p: int, nodes: int) -> int:
+    """What keeping the states per node costs: two half samples of all moments and word totals for every node."""
+    return 16 * nodes * (3 + vocab_size + p + p * (p + 1) // 2 + p * (p + 1) * (p + 2) // 6)
+
+
+def _inverse(sizes: np.ndarray) -> np.ndarray:
+    """1/size, and zero where there is nothing."""
+    return np.divide(1.0, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
+
+
+def _contents(state: MomentState) -> dict[str, Any]:
+    contents: dict[str, Any] = {
+        name: getattr(state, name) for name in ("weighting", "cap", "slots", "sources", "dropped", "census", "noise")
+    }
+    contents |= {"basis": state.basis.fingerprint, "node_first": state.node_first}
+    for number, half in enumerate(state.half_samples):
+        contents |= {f"{name} of half {number}": array for name, array in half.arrays().items()}
+    if state.groups is not None:
+        contents |= {f"group {name}": value for name, value in vars(state.groups).items() if name != "distinct"}
+        distinct = vars(state.groups.distinct) if state.groups.distinct is not None else {}
+        contents |= {f"distinct {name}": value for name, value in distinct.items()}
+    return contents
+
+
+def _identical(a: dict[str, Any], b: dict[str, Any]) -> bool:
+    return a.keys() == b.keys() and all(
+        np.array_equal(value, b[key]) if isinstance(value, np.ndarray) else bool(value == b[key])
+        for key, value in a.items()
+    )
+
+
+def _relative(a: np.ndarray, b: np.ndarray | None) -> float:
+    if b is None or a.shape != b.shape:
+        return float("inf")
+    size = float(np.abs(a).max(initial=0.0))
+    apart = float(np.abs(a - b).max(initial=0.0))
+    return apart / size if size > 0 else apart

@@ -1,0 +1,294 @@
+"""The compiled loops: fused per document, over a local copy of its words' topic rows.
+
+Two things make the E-step fast beside the fusing. Topics that a document has given up (expected counts below
+``NEGLIGIBLE`` words) leave its local copy, and after a few iterations only a handful of columns remain; and exp(ψ(x))
+needs one division and one short exponential, written so that the compiler turns them into vector code. Scratch arrays
+come from the caller and views are avoided: that keeps compiling near a second and a half, which every Python worker
+pays once (numba's cache on disk is a pickle, so it is not used).
+"""
+
+import numpy as np
+from numba import njit
+
+from spectral_spark.refine.fixed_point import (
+    DOCUMENT_STEP,
+    FIXED_POINT,
+    MIX_1,
+    MIX_2,
+    PRIOR_BITS,
+    PRIOR_STEPS,
+    UNIFORM,
+    WORD_STEP,
+)
+
+NEGLIGIBLE = 1e-9            # words: a topic below this in a document does not come back and moves no result visibly
+_LOG2E, _LN2_HIGH, _LN2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
+_ROUND = 6755399441055744.0  # 1.5 · 2^52: adding it leaves the nearest whole number in the low bits
+_exact = njit(fastmath={"contract"}, error_model="numpy", nogil=True)
+_sums = njit(fastmath={"contract", "reassoc", "nsz"}, error_model="numpy")      # order fixed by the code
+
+
+@_exact
+def _exp_digamma(x: np.ndarray, size: int, work: np.ndarray, bits: np.ndarray, out: np.ndarray) -> None:
+    """out ∝ exp(ψ(x)): ψ(x) = ψ(x+8) − Σ_{i<8} 1/(x+i), and exp(ψ(z+½)) as a series. bits shares the memory of work."""
+    for j in range(size):
+        a = x[j]
+        z = a + 7.5
+        v = a * (a + 7.0)                            # x(x+7), (x+1)(x+6), … are v, v+6, v+10, v+12
+        denominator = (((v + 28.0) * v + 252.0) * v + 720.0) * v
+        numerator = ((4.0 * v + 84.0) * v + 504.0) * v + 720.0
+        both = 1.0 / (z * denominator)
+        inverse = both * denominator
+        square = inverse * inverse
+        series = 1.0 / 24.0 + square * (-37.0 / 5760.0 + square * (10313.0 / 2903040.0 - square * 0.003953557))
+        out[j] = z + inverse * series
+        work[j] = -(a + a + 7.0) * numerator * (both * z)
+    top = work[0]
+    for j in range(size):
+        top = work[j] if work[j] > top else top
+    for j in range(size):
+        y = work[j] - top
+        y = y if y > -700.0 else -700.0
+        biased = y * _LOG2E + _ROUND
+        whole = biased - _ROUND
+        r = (y - whole * _LN2_HIGH) - whole * _LN2_LOW
+        p = 1.0 / 362880.0
+        p = p * r + 1.0 / 40320.0
+        p = p * r + 1.0 / 5040.0
+        p = p * r + 1.0 / 720.0
+        p = p * r + 1.0 / 120.0
+        p = p * r + 1.0 / 24.0
+        p = p * r + 1.0 / 6.0
+        p = p * r + 0.5
+        p = p * r + 1.0
+        out[j] *= p * r + 1.0
+        work[j] = biased
+    for j in range(size):
+        bits[j] = (bits[j] + 1023) << 52
+    for j in range(size):
+        out[j] *= work[j]
+
+
+@_sums
+def _expected_counts(
+    words: np.ndarray, counts: np.ndarray, start: int, length: int, theta: np.ndarray, size: int,
+    ratio: np.ndarray, expected: np.ndarray,
+) -> None:
+    """ratio_i = c_i / Σ_j φ_ij θ_j and expected_j = θ_j Σ_i ratio_i φ_ij."""
+    for j in range(size):
+        expected[j] = 0.0
+    for i in range(length):
+        total = 0.0
+        for j in range(size):
+            total += words[i, j] * theta[j]
+        r = counts[start + i] / total
+        ratio[i] = r
+        for j in range(size):
+            expected[j] += r * words[i, j]
+    for j in range(size):
+        expected[j] *= theta[j]
+
+
+@_exact
+def _digamma_gain(prior: float, count: float) -> float:
+    """ψ(prior + count) − ψ(prior)."""
+    total, gain = prior + count, 0.0
+    for i in range(8):
+        gain += count / ((prior + i) * (total + i))
+    a, b = total + 7.5, prior + 7.5
+    p, q = 1.0 / (a * a), 1.0 / (b * b)
+    upper = 1.0 + p * (1.0 / 24.0 + p * (-37.0 / 5760.0 + p * 10313.0 / 2903040.0))
+    lower = 1.0 + q * (1.0 / 24.0 + q * (-37.0 / 5760.0 + q * 10313.0 / 2903040.0))
+    return gain + np.log(a * upper / (b * lower))
+
+
+def e_step(
+    indptr: np.ndarray, slots: np.ndarray, counts: np.ndarray, nodes: np.ndarray, rows: np.ndarray,
+    means: np.ndarray, concentration: np.ndarray, weights: np.ndarray, iterations: int,
+    statistics: np.ndarray, node_counts: np.ndarray, node_tables: np.ndarray,
+) -> None:
+    """See ``backend.Backend.e_step``."""
+    longest, k = int(np.diff(indptr).max(initial=0)), rows.shape[1]
+    vectors = np.empty((7, k))
+    _e_step(
+        indptr, slots, counts, nodes, rows, means, concentration, weights, iterations, statistics, node_counts,
+        node_tables, np.empty((longest, k)), np.empty(longest), vectors, vectors.view(np.int64),
+    )
+
+
+def infer(
+    indptr: np.ndarray, slots: np.ndarray, counts: np.ndarray, rows: np.ndarray, prior: np.ndarray, iterations: int
+) -> np.ndarray:
+    """Posterior-mean proportions, see ``infer.infer``; prior has shape (n, k)."""
+    longest, k = int(np.diff(indptr).max(initial=0)), rows.shape[1]
+    out = np.empty(prior.shape)
+    _infer(
+        indptr, slots, counts, rows, prior, iterations, out, np.empty((longest, k)), np.empty(longest), np.empty((2, k))
+    )
+    return out
+
+
+@_exact
+def _e_step(
+    indptr: np.ndarray, slots: np.ndarray, counts: np.ndarray, nodes: np.ndarray, rows: np.ndarray,
+    means: np.ndarray, concentration: np.ndarray, weights: np.ndarray, iterations: int,
+    statistics: np.ndarray, node_counts: np.ndarray, node_tables: np.ndarray,
+    words: np.ndarray, ratio: np.ndarray, vectors: np.ndarray, integers: np.ndarray,
+) -> None:
+    """Scratch: words (longest, k), ratio (longest,), vectors (7, k) and integers, the same memory as int64."""
+    k = rows.shape[1]
+    theta, expected, prior, posterior, work = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
+    bits, index, kept = integers[4], integers[5], integers[6]
+    for d in range(len(indptr) - 1):
+        start, node = indptr[d], nodes[d]
+        length = indptr[d + 1] - start
+        if length == 0:
+            continue
+        for i in range(length):
+            slot = slots[start + i]
+            for j in range(k):
+                words[i, j] = rows[slot, j]
+        size = k
+        for j in range(k):
+            theta[j] = means[d, j]
+            prior[j] = concentration[d] * theta[j]
+            index[j] = j
+        for iteration in range(iterations + 1):
+            _expected_counts(words, counts, start, length, theta, size, ratio, expected)
+            if iteration == iterations:
+                break
+            if iteration > 0:
+                left = 0
+                for j in range(size):
+                    if expected[j] > NEGLIGIBLE:
+                        kept[left], index[left] = j, index[j]
+                        expected[left], prior[left] = expected[j], prior[j]
+                        left += 1
+                if left < size:
+                    for i in range(length):
+                        for j in range(left):
+                            words[i, j] = words[i, kept[j]]
+                size = left
+            for j in range(size):
+                posterior[j] = expected[j] + prior[j]
+            _exp_digamma(posterior, size, work, bits, theta)
+        total = 0.0
+        for j in range(size):
+            total += expected[j]
+        for j in range(size):
+            node_counts[node, index[j]] += expected[j] / total
+            node_tables[node, index[j]] += prior[j] * _digamma_gain(prior[j], expected[j])
+        for i in range(length):
+            slot, weighted = slots[start + i], weights[d] * ratio[i]
+            for j in range(size):
+                statistics[slot, index[j]] += weighted * words[i, j] * theta[j]
+
+
+@_exact
+def _infer(
+    indptr: np.ndarray, slots: np.ndarray, counts: np.ndarray, rows: np.ndarray, prior: np.ndarray, iterations: int,
+    out: np.ndarray, words: np.ndarray, ratio: np.ndarray, vectors: np.ndarray,
+) -> None:
+    n, k = prior.shape
+    theta, expected = vectors[0], vectors[1]
+    for d in range(n):
+        start = indptr[d]
+        length = indptr[d + 1] - start
+        for i in range(length):
+            slot = slots[start + i]
+            for j in range(k):
+                words[i, j] = rows[slot, j]
+        for j in range(k):
+            expected[j] = 0.0
+        for iteration in range(iterations + 1):
+            mass = 0.0
+            for j in range(k):
+                theta[j] = expected[j] + prior[d, j]
+                mass += theta[j]
+            for j in range(k):
+                theta[j] /= mass
+            if iteration < iterations:
+                _expected_counts(words, counts, start, length, theta, k, ratio, expected)
+        for j in range(k):
+            out[d, j] = theta[j]
+
+
+@njit(nogil=True, error_model="numpy")
+def sweep(
+    indptr: np.ndarray, words: np.ndarray, topics: np.ndarray, nodes: np.ndarray, weights: np.ndarray,
+    prior: np.ndarray, likelihood: np.ndarray, first: int, last: int, seed: int, cold: bool,
+    counts: np.ndarray, tables: np.ndarray,
+) -> None:
+    """See ``backend.Backend.sweep``. A document has few topics: only these are weighed one by one, and what the prior
+    adds is summed up once for every word of a node. The choice among them has no branches that depend on the draw."""
+    k = prior.shape[1]
+    count = np.zeros(k, np.int64)                    # words of the document by topic, before it is swept
+    inside = np.zeros(k + 1, np.uint32)              # its topics in ascending order,
+    many = np.zeros(k + 1, np.int64)                 # how many words they have,
+    place = np.zeros(k, np.uint32)                   # and where in the list each stands
+    sums = np.zeros(k + 1, np.int64)
+    around = np.zeros(len(likelihood), np.int64)     # what the prior of a node adds to a word,
+    known = np.full(len(likelihood), -1, np.int32)   # and the node it stands for
+    for d in range(first, last):
+        node, size = nodes[d], 0
+        if not cold:
+            for t in range(indptr[d], indptr[d + 1]):
+                count[topics[t]] += 1
+            for j in range(k):
+                inside[size], many[size], place[j] = j, count[j], size
+                size += count[j] > 0
+                count[j] = 0
+        x = seed + np.uint64(d) * np.uint64(DOCUMENT_STEP)
+        for t in range(indptr[d], indptr[d + 1]):
+            word, old = words[t], topics[t]
+            if known[word] != node:
+                total = np.int64(0)
+                for j in range(k):
+                    total += prior[node, j] * np.int64(likelihood[word, j])
+                around[word], known[word] = total, node
+            if not cold:
+                many[place[old]] -= 1                # the word itself does not count
+            total = np.int64(0)
+            for i in range(size):
+                total += many[i] * np.int64(likelihood[word, inside[i]])
+                sums[i] = total
+            x += np.uint64(WORD_STEP)
+            y = (x ^ (x >> np.uint64(30))) * np.uint64(MIX_1)
+            y = (y ^ (y >> np.uint64(27))) * np.uint64(MIX_2)
+            y ^= y >> np.uint64(31)
+            left = np.int64(np.float64(y >> np.uint64(11)) * UNIFORM * np.float64(total * PRIOR_STEPS + around[word]))
+            drawn, i = left >> PRIOR_BITS, 0
+            if drawn < total:
+                for s in range(size):
+                    i += sums[s] <= drawn
+                new = np.int32(inside[i])
+                many[i] += 1
+            else:
+                left -= total * PRIOR_STEPS
+                new = np.int32(0)
+                for j in range(k - 1):
+                    left -= prior[node, j] * np.int64(likelihood[word, j])
+                    if left < 0:
+                        break
+                    new += 1
+                for s in range(size):
+                    i += inside[s] < new
+                if i == size or inside[i] != new:
+                    for s in range(size, i, -1):
+                        inside[s], many[s] = inside[s - 1], many[s - 1]
+                        place[inside[s]] = s
+                    inside[i], many[i], place[new] = new, 0, i
+                    size += 1
+                many[i] += 1
+            topics[t] = new
+            counts[word, new] += weights[d]
+            if not cold and many[place[old]] == 0:
+                size -= 1
+                for s in range(place[old], size):
+                    inside[s], many[s] = inside[s + 1], many[s + 1]
+                    place[inside[s]] = s
+        for i in range(size):
+            alpha, draws = np.float64(prior[node, inside[i]]) / PRIOR_STEPS, 0.0
+            for n in range(many[i]):
+                draws += alpha / (alpha + n)
+            tables[node, inside[i]] += np.int64(draws * FIXED_POINT)

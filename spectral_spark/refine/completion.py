@@ -1,0 +1,103 @@
+"""Document completion: proportions from half of a document's tokens, the loss on the other half.
+
+The loss is −Σ log p(w) / N over the hidden tokens, in nats, p(w) = Σ_t φ_t(w) θ_t with θ the posterior mean given the
+observed half under the prior Dirichlet(concentration · node proportions). No word is skipped: topics and unigram must
+be strictly positive. A document whose observed half is empty is scored with its prior.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spectral_spark.data.count_batch import CountBatch
+from spectral_spark.errors import InputError
+from spectral_spark.refine.halving import halve
+from spectral_spark.refine.infer import infer
+
+ITERATIONS = 50
+
+
+def smoothed(topics: np.ndarray, unigram: np.ndarray, share: float = 0.01) -> np.ndarray:
+    """Topics mixed with the corpus mean, (1 − share) φ + share · unigram, so that no word has probability zero.
+
+    Parameters
+    ----------
+    topics : array of shape (d, k), columns sum to one.
+    unigram : array of shape (d,), strictly positive, sums to one.
+    """
+    return (1.0 - share) * topics + share * unigram[:, None]
+
+
+def unigram_of(totals: np.ndarray) -> np.ndarray:
+    """Word frequencies from training totals of shape (d,); a word never seen in training counts as half a token."""
+    floor = np.maximum(totals, 0.5)
+    return floor / floor.sum()
+
+
+@dataclass(frozen=True)
+class CompletionKernel:
+    """Scores one or several candidate models on held-out documents, sums per tree node.
+
+    ``shared`` holds ``topics`` of shape (c, d, k), ``node_prior`` of shape (c, N, k) with rows that sum to one,
+    ``concentration`` of shape (g,): totals of the document prior to try, and ``unigram`` of shape (d,). The state is
+    ``loss`` of shape (c, g, N) and ``unigram_loss``, ``hidden``, ``observed``, ``documents`` of shape (N,): sums over
+    the documents each node owns.
+    """
+
+    seed: int = 0
+    iterations: int = ITERATIONS
+
+    def start(self, shared: Mapping[str, np.ndarray]) -> "CompletionAccumulator":
+        return CompletionAccumulator(shared, self.seed, self.iterations)
+
+
+class CompletionAccumulator:
+    """The sums of one logical shard."""
+
+    def __init__(self, shared: Mapping[str, np.ndarray], seed: int, iterations: int) -> None:
+        self._topics, self._prior = shared["topics"], shared["node_prior"]
+        self._totals, self._unigram = shared["concentration"], shared["unigram"]
+        for name in ("topics", "unigram", "node_prior", "concentration"):
+            if not shared[name].min() > 0:
+                raise InputError(f"document completion: '{name}' has a value that is not positive; smooth it first")
+        self._seed, self._iterations = seed, iterations
+        candidates, nodes, _ = self._prior.shape
+        self._loss = np.zeros((candidates, len(self._totals), nodes))
+        self._sums = {name: np.zeros(nodes) for name in ("unigram_loss", "hidden", "observed", "documents")}
+
+    def add(self, batch: CountBatch) -> None:
+        observed, hidden = halve(batch, self._seed)
+        document = np.repeat(np.arange(batch.n_documents), np.diff(hidden.indptr))
+        nodes = batch.nodes[document]
+        for c, topics in enumerate(self._topics):
+            words = topics[hidden.terms]
+            for g, total in enumerate(self._totals):
+                theta = infer(observed, topics, self._prior[c], float(total), self._iterations)
+                losses = -hidden.counts * np.log(np.einsum("ij,ij->i", words, theta[document]))
+                self._loss[c, g] += np.bincount(nodes, losses, len(self._loss[c, g]))
+        surprise = -hidden.counts * np.log(self._unigram[hidden.terms])
+        self._count("unigram_loss", nodes, surprise)
+        self._count("hidden", nodes, hidden.counts)
+        self._count("observed", batch.nodes, observed.lengths)
+        self._count("documents", batch.nodes, np.ones(batch.n_documents))
+
+    def _count(self, name: str, nodes: np.ndarray, values: np.ndarray) -> None:
+        self._sums[name] += np.bincount(nodes, values, len(self._sums[name]))
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {"loss": self._loss, **self._sums}
+
+
+def completion_inputs(
+    topics: np.ndarray, node_prior: np.ndarray, concentration: Any, unigram: np.ndarray
+) -> dict[str, np.ndarray]:
+    """The ``shared`` arrays for one model: topics (d, k), node_prior (N, k), one or several concentrations."""
+    tiny = np.maximum(node_prior, 1e-10)
+    return {
+        "topics": np.ascontiguousarray(topics)[None],
+        "node_prior": (tiny / tiny.sum(axis=1, keepdims=True))[None],
+        "concentration": np.atleast_1d(np.asarray(concentration, np.float64)),
+        "unigram": unigram,
+    }

@@ -1,0 +1,92 @@
+"""A pass over the corpus: rounds of incremental EM in all shards, averaged after each."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from spectral_spark.refine.backend import backend_name
+from spectral_spark.refine.em_kernel import RefineKernel
+from spectral_spark.refine.node_priors import Hierarchy, update_hierarchy
+from spectral_spark.refine.refine_settings import RefineSettings
+from spectral_spark.refine.refine_state import RefineState
+
+RunRound = Callable[[RefineKernel, Mapping[str, np.ndarray], int, int], Mapping[str, np.ndarray]]
+
+
+def refine_pass(state: RefineState, run_round: RunRound, settings: RefineSettings | None = None) -> RefineState:
+    """One pass of refinement.
+
+    Parameters
+    ----------
+    state : where the last pass, or ``RefineState.start``, left off.
+    run_round : ``run_round(kernel, shared, round, rounds)`` runs the kernel over the documents of this round in every
+        shard and returns the sums of the kernel's arrays over shards; nothing where no shard had documents.
+    settings : see ``RefineSettings``.
+    """
+    settings = settings or RefineSettings()
+    for number in range(settings.rounds):
+        sums = run_round(_kernel(settings), shared_arrays(state, settings), number, settings.rounds)
+        state = after_round(state, sums, settings)
+    return replace(state, passes=state.passes + 1)
+
+
+def settle_pass(state: RefineState, run_round: RunRound, settings: RefineSettings | None = None) -> RefineState:
+    """One exact step of EM over all documents in one round: it averages away what noise the mini-batches left."""
+    settings = settings or RefineSettings()
+    sums = run_round(_kernel(settings, frozen=True), shared_arrays(state, settings), 0, 1)
+    if not sums or not sums["tokens"][0]:
+        return state
+    hierarchy = _learnt(state, sums["node_tables"], sums["node_spread"], sums, settings)
+    statistics = sums["statistics"] * (state.tokens / float(sums["tokens"][0]))
+    return replace(state, statistics=statistics, hierarchy=hierarchy)
+
+
+def _kernel(settings: RefineSettings, *, frozen: bool = False) -> RefineKernel:
+    backend = backend_name(settings.backend)        # decided here: all workers run the same loops
+    smoothing = settings.final_smoothing if frozen else settings.smoothing
+    return RefineKernel(settings.batch_size, settings.inner_iterations, smoothing, backend, frozen)
+
+
+def drop_dead(state: RefineState, settings: RefineSettings) -> RefineState:
+    """Without the topics that have next to no words."""
+    alive = np.flatnonzero(state.weights >= settings.minimum_weight / state.k)
+    return state if len(alive) == state.k else state.keep(alive)
+
+
+def shared_arrays(state: RefineState, settings: RefineSettings) -> dict[str, np.ndarray]:
+    """What a round broadcasts."""
+    return {
+        "statistics": state.statistics,
+        "node_prior": state.hierarchy.proportions,
+        "concentration": np.full(len(state.parent), state.document_concentration),
+        "node_weight": state.node_weight,
+        "rate": np.array([settings.rate(state.rounds)]),
+        "documents": np.array([state.documents]),
+    }
+
+
+def after_round(state: RefineState, sums: Mapping[str, np.ndarray], settings: RefineSettings) -> RefineState:
+    """Average the shards' statistics and refresh the tree from the documents' sums."""
+    shards = float(sums["shards"][0]) if sums else 0.0
+    if shards == 0:
+        return replace(state, rounds=state.rounds + 1)       # a corpus with fewer blocks than rounds
+    kept = 1.0 if state.passes == 0 else 1.0 - 1.0 / settings.rounds      # the sums stay worth about one pass
+    tables = kept * state.node_tables + sums["node_tables"]
+    spread = kept * state.node_spread + sums["node_spread"]
+    statistics = sums["statistics"]
+    statistics /= shards
+    return replace(
+        state, statistics=statistics, hierarchy=_learnt(state, tables, spread, sums, settings),
+        node_tables=tables, node_spread=spread, rounds=state.rounds + 1,
+    )
+
+
+def _learnt(
+    state: RefineState, tables: np.ndarray, spread: np.ndarray, sums: Mapping[str, np.ndarray], settings: RefineSettings
+) -> Hierarchy:
+    return update_hierarchy(
+        state.hierarchy, state.parent, state.level, tables, spread,
+        learn=settings.learn_concentrations, bounds=settings.concentration_bounds,
+        newest=(float(sums["node_tables"].sum()), float(sums["node_spread"].sum())),
+    )

@@ -1,0 +1,278 @@
+"""Before the passes: topics find their place by sampling.
+
+EM ends in the valley it starts in, and on real text many valleys are shallow. Here every word of a sample of the
+documents holds one topic, drawn again in every sweep given the others of its document and the topics of the sweep
+before (Gibbs sampling). Drawn topics change places where expected counts would stay, and the words remember them from
+sweep to sweep.
+
+Where there are words enough, half of the documents do for the search, with more topics than asked for, which are merged
+on the way; then all documents are drawn anew from the topics found.
+
+Topics stand still during a sweep, so documents do not depend on each other; what a sweep weighs and counts are whole
+numbers. The result is the same bit for bit with any number of threads, and compiled or not.
+"""
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import digamma
+
+from spectral_spark.data.count_batch import CountBatch
+from spectral_spark.errors import SettingsError
+from spectral_spark.refine.backend import load_backend
+from spectral_spark.refine.fixed_point import FIXED_POINT, LIKELIHOOD_STEPS, PRIOR_STEPS
+from spectral_spark.refine.node_priors import Hierarchy, update_hierarchy
+from spectral_spark.refine.refine_settings import RefineSettings
+from spectral_spark.refine.refine_state import RefineState
+from spectral_spark.refine.topic_merging import merge_labels, merged, split_heaviest
+from spectral_spark.tree.group_balance import WEIGHT_STEPS
+
+STAGES, HALF_WAY = (0.3, 0.45), 0.4    # when surplus topics go, as shares of the sweeps, and how many stay in between
+SEARCH, SEARCHED = 0.6, 2    # the share of the sweeps that search, in every second document
+FEWEST_STAGED = 10           # sweeps: fewer leave no time to merge
+WORDS_PER_TOPIC = 20_000     # of the sample: below, surplus topics do harm
+LONGEST = 1 << 13            # words: longer documents wait for the passes
+_THREADS_BYTES = 256 << 20   # of the sums of all threads together
+
+
+@dataclass(frozen=True)
+class ExploreSettings:
+    """How topics are explored; the defaults were chosen by measurement (``benchmarks/refine.py --part explore``).
+
+    Attributes
+    ----------
+    sweeps : over the sample.
+    blur : share of the corpus' own word frequencies that is mixed into the topics of the start: sharp topics would hold
+        on to the words they have.
+    first_total, last_total, cooling : the total prior of a document falls from the first to the last over this share of
+        the sweeps (where there are surplus topics, of the sweeps with all of them): documents that may have many
+        topics at first let go of wrong ones more easily. It is learnt afterwards; the proportions of the tree are
+        learnt from the first sweep on, in which all topics are equally likely.
+    smoothing : added to the topic-word counts of the sample.
+    surplus : topics beyond those asked for at first, as a share of them, merged in two steps; only where the sample has
+        WORDS_PER_TOPIC words for each, or they would share out what is hardly enough for one.
+    averaged : share of the sweeps at the end whose counts are averaged.
+    """
+
+    sweeps: int = 100
+    blur: float = 0.7
+    first_total: float = 20.0
+    last_total: float = 2.0
+    cooling: float = 0.5
+    smoothing: float = 0.05
+    surplus: float = 0.5
+    averaged: float = 0.2
+
+    def __post_init__(self) -> None:
+        if self.sweeps < 1:
+            raise SettingsError(f"exploration: sweeps is {self.sweeps}; it must be at least 1")
+        if not 0 <= self.blur < 1:
+            raise SettingsError(f"exploration: blur is {self.blur}; it must be at least 0 and below 1")
+        if not 0 < self.last_total <= self.first_total:
+            raise SettingsError(
+                f"exploration: total priors {self.first_total} to {self.last_total}; they must be positive and fall"
+            )
+        for name in ("cooling", "smoothing", "averaged"):
+            if not getattr(self, name) > 0:
+                raise SettingsError(f"exploration: {name} is {getattr(self, name)}; it must be positive")
+        if not 0 <= self.surplus <= 1:
+            raise SettingsError(f"exploration: surplus is {self.surplus}; give 0 for none, 1 at most")
+
+    def columns(self, k: int, words: int) -> dict[int, int]:
+        """How many topics there are from which sweep on; the last number is k."""
+        wide = k + int(self.surplus * k)
+        if not self.searches(k, words):
+            return {0: k}
+        first, second = (int(share * self.sweeps) for share in STAGES)
+        return {0: wide, first: k + int(self.surplus * k * HALF_WAY), second: k}
+
+    def searches(self, k: int, words: int) -> bool:
+        """Whether there are words and sweeps enough to search with surplus topics in a part of the documents."""
+        wide = k + int(self.surplus * k)
+        return wide > k and self.sweeps >= FEWEST_STAGED and words >= WORDS_PER_TOPIC * wide
+
+    def draws(self, k: int, words: int) -> float:
+        """How many words are drawn in all sweeps together."""
+        searching = SEARCH if self.searches(k, words) else 0.0
+        return words * self.sweeps * (1.0 - searching + searching / SEARCHED)
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentSample:
+    """Documents word by word.
+
+    Attributes
+    ----------
+    indptr : int64 array of shape (n + 1,), where the words of each document begin.
+    words : int32 array of shape (tokens,), word ids.
+    nodes : int32 array of shape (n,), the tree node of each document.
+    """
+
+    indptr: np.ndarray
+    words: np.ndarray
+    nodes: np.ndarray
+
+    @classmethod
+    def from_batches(cls, batches: Iterable[CountBatch], most_words: int) -> "DocumentSample":
+        """The first documents that have ``most_words`` words together, without empty ones and very long ones."""
+        words, lengths, nodes, room = [], [], [], most_words
+        for batch in batches:
+            usable = (batch.lengths > 0) & (batch.lengths <= LONGEST)
+            usable &= np.cumsum(np.where(usable, batch.lengths, 0)) <= room
+            entries = np.repeat(usable, np.diff(batch.indptr))
+            words.append(np.repeat(batch.terms[entries], batch.counts[entries].astype(np.int64)).astype(np.int32))
+            lengths.append(batch.lengths[usable].astype(np.int64))
+            nodes.append(batch.nodes[usable].astype(np.int32))
+            room -= len(words[-1])
+        none = np.zeros(0, np.int64)
+        indptr = np.concatenate([none, [0], np.cumsum(np.concatenate([none, *lengths]))]).astype(np.int64)
+        return cls(indptr, np.concatenate([none, *words]).astype(np.int32),
+                   np.concatenate([none, *nodes]).astype(np.int32))
+
+    @property
+    def documents(self) -> int:
+        return len(self.nodes)
+
+    def taken(self, rows: np.ndarray) -> "DocumentSample":
+        """These documents, in this order."""
+        lengths = np.diff(self.indptr)[rows]
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        words = np.arange(indptr[-1]) + np.repeat(self.indptr[rows] - indptr[:-1], lengths)
+        return DocumentSample(indptr, self.words[words], self.nodes[rows])
+
+    def by_node(self) -> "DocumentSample":
+        """The documents of a node stand together."""
+        return self.taken(np.argsort(self.nodes, kind="stable"))
+
+
+class Explorer:
+    """Sweeps over a sample, one by one, and the state that they lead to."""
+
+    def __init__(
+        self, start: RefineState, sample: DocumentSample, settings: ExploreSettings, options: RefineSettings, *,
+        seed: int = 0, threads: int = 1,
+    ) -> None:
+        self._start, self._settings, self._options, self._seed = start, settings, options, (seed, start.k)
+        self._backend = load_backend(options.backend)
+        frequency = np.bincount(sample.words, minlength=len(start.statistics))
+        self._used = np.flatnonzero(frequency)                         # the words of the sample
+        slot = np.zeros(len(frequency), np.int32)
+        slot[self._used] = np.arange(len(self._used))
+        self._whole = DocumentSample(sample.indptr, slot[sample.words], sample.nodes)
+        self._columns, nodes = settings.columns(start.k, len(sample.words)), len(start.parent)
+        searches = settings.searches(start.k, len(sample.words))
+        self._everything_from = int(SEARCH * settings.sweeps) if searches else 0
+        self._draw_anew(self._whole.taken(np.arange(0, sample.documents, SEARCHED)) if searches else self._whole)
+        k = self._columns[0]
+        statistics = split_heaviest(start.statistics, k, seed) if k > start.k else start.statistics
+        own = statistics[self._used] / np.maximum(statistics.sum(axis=0), 1e-300)
+        common = frequency[self._used, None] / max(len(sample.words), 1)
+        blurred = ((1.0 - settings.blur) * own + settings.blur * common) * (len(self._sample.words) / k)
+        self._counts = blurred.astype(np.float32).astype(np.float64)   # multiples of 1/64 after the first sweep
+        self._hierarchy = Hierarchy(
+            np.full((nodes, k), 1.0 / k), np.append(start.hierarchy.concentrations[:-1], settings.first_total),
+        )
+        self._threads = max(1, min(threads, _THREADS_BYTES // (8 * (nodes + len(self._used)) * k)))
+        self._average, self._done = np.zeros((len(self._used), start.k)), 0
+
+    def _draw_anew(self, sample: DocumentSample) -> None:
+        """Go on with these documents, whose words hold no topic yet."""
+        self._sample, self._cold = sample.by_node(), True
+        self._topics = np.zeros(len(sample.words), np.int32)
+        self._weights = np.rint(self._start.node_weight[self._sample.nodes] * WEIGHT_STEPS).astype(np.int64)
+        lengths = np.diff(self._sample.indptr)
+        self._lengths, self._length_of = np.unique(lengths, return_inverse=True)
+
+    def sweep(self) -> None:
+        """Draw the topic of every word once more."""
+        if not len(self._whole.words):
+            return
+        settings = self._settings
+        if self._done and self._done in self._columns:
+            self._merge(self._columns[self._done])
+        if self._done and self._done == self._everything_from:
+            self._counts *= len(self._whole.words) / max(len(self._topics), 1)
+            self._draw_anew(self._whole)
+        smooth = self._counts.astype(np.float32)
+        smooth += np.float32(settings.smoothing)
+        smooth *= (1.0 / smooth.sum(axis=0, dtype=np.float64)).astype(np.float32)
+        smooth *= np.float32(LIKELIHOOD_STEPS) / smooth.max(axis=1, keepdims=True)
+        counts, tables = self.draw(np.rint(smooth).astype(np.uint16))
+        self._counts = counts / WEIGHT_STEPS
+        self._learn(tables)
+        self._done, self._cold = self._done + 1, False
+        if self._done > (1.0 - settings.averaged) * settings.sweeps:
+            self._average += self._counts
+
+    def _merge(self, k: int) -> None:
+        """Go on with k topics: words keep theirs under its new number."""
+        labels = merge_labels(self._counts, k)
+        self._topics = labels[self._topics]
+        self._counts = merged(self._counts, labels)
+        self._hierarchy = Hierarchy(merged(self._hierarchy.proportions, labels), self._hierarchy.concentrations)
+
+    def draw(self, likelihood: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Draw topics from those of the sweep before, in as many parts as there are threads.
+
+        Parameters
+        ----------
+        likelihood : uint16 array of shape (words, k), LIKELIHOOD_STEPS where a topic likes a word most.
+
+        Returns
+        -------
+        counts : int64 array of shape (words, k), how often topics hold words, in units of 1 / WEIGHT_STEPS.
+        tables : int64 array of shape (nodes, k), the expected tables of every node in units of 1 / FIXED_POINT.
+        """
+        sample, hierarchy = self._sample, self._hierarchy
+        prior = hierarchy.concentrations[-1] * hierarchy.proportions * PRIOR_STEPS
+        prior = np.maximum(np.rint(prior), 1.0).astype(np.int64)
+        seed = np.random.SeedSequence([*self._seed, self._done]).generate_state(1, np.uint64)[0]
+        borders = np.searchsorted(sample.indptr, np.linspace(0, len(sample.words), self._threads + 1))
+
+        def part(number: int) -> tuple[np.ndarray, np.ndarray]:
+            counts, tables = np.zeros(likelihood.shape, np.int64), np.zeros(prior.shape, np.int64)
+            self._backend.sweep(
+                sample.indptr, sample.words, self._topics, sample.nodes, self._weights, prior, likelihood,
+                int(borders[number]), int(borders[number + 1]), seed, self._cold, counts, tables,
+            )
+            return counts, tables
+
+        if self._threads == 1:
+            return part(0)
+        with ThreadPoolExecutor(self._threads) as pool:
+            counts, tables = zip(*pool.map(part, range(self._threads)), strict=True)
+        return sum(counts[1:], counts[0]), sum(tables[1:], tables[0])
+
+    def _learn(self, tables: np.ndarray) -> None:
+        """The tree's proportions and concentrations, as after a round of a pass."""
+        own = self._hierarchy.concentrations[-1]
+        of_length = digamma(self._lengths + own) - digamma(own)
+        spread = np.bincount(self._sample.nodes, of_length[self._length_of], len(self._hierarchy.proportions))
+        learnt = update_hierarchy(
+            self._hierarchy, self._start.parent, self._start.level, tables / FIXED_POINT, spread,
+            learn=self._options.learn_concentrations, bounds=self._options.concentration_bounds,
+        )
+        concentrations, settings = learnt.concentrations.copy(), self._settings
+        if not self._options.learn_concentrations:
+            concentrations[-1] = self._start.document_concentration
+        stage = STAGES[0] if len(self._columns) > 1 else 1.0               # surplus topics are merged cold
+        share = (self._done + 1) / (settings.cooling * stage * settings.sweeps)
+        if share < 1.0:
+            cooled = settings.first_total * (settings.last_total / settings.first_total) ** share
+            concentrations[-1] = max(concentrations[-1], cooled)
+        self._hierarchy = Hierarchy(learnt.proportions, concentrations)
+
+    def state(self) -> RefineState:
+        """Where the sweeps led; words that the sample has not keep what they had."""
+        start = self._start
+        if not self._done:
+            return start
+        found = self._average if self._average.any() else self._counts
+        statistics = start.statistics.copy()
+        statistics[self._used] = found * (statistics[self._used].sum() / found.sum())
+        concentrations = np.append(self._hierarchy.concentrations[:-1], start.document_concentration)
+        if not self._options.learn_concentrations:
+            concentrations = start.hierarchy.concentrations
+        return start.replaced(statistics, Hierarchy(self._hierarchy.proportions, concentrations), start.node_tables)

@@ -1,0 +1,121 @@
+"""What a refinement carries from round to round."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from spectral_spark.refine.node_priors import Hierarchy
+
+INITIAL_NODE_CONCENTRATION, INITIAL_DOCUMENT_CONCENTRATION = 10.0, 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class RefineState:
+    """Topic-word statistics, the tree's proportions and concentrations, and how far the passes have come.
+
+    Attributes
+    ----------
+    statistics : array of shape (d, k), expected topic-word counts scaled to the corpus; its sum is about ``tokens``.
+    parent, level : int arrays of shape (nodes,), the tree; parents come before their children, -1 at the root.
+    hierarchy : node proportions and concentrations.
+    node_tables : array of shape (nodes, k); node_spread : array of shape (nodes,). Running sums over the documents of
+        about one pass (see ``kernel.RefineKernel``).
+    node_weight : array of shape (nodes,), how often a document of a node counts in the statistics, in multiples of
+        1/64; proportions and concentrations of the tree are those of the documents as they are.
+    tokens, documents : words and documents of the corpus.
+    rounds, passes : how many were finished.
+    topic_ids : int array of shape (k,), each topic's column in the start; shows which ones were dropped.
+    """
+
+    statistics: np.ndarray
+    parent: np.ndarray
+    level: np.ndarray
+    hierarchy: Hierarchy
+    node_tables: np.ndarray
+    node_spread: np.ndarray
+    node_weight: np.ndarray
+    tokens: float
+    documents: float
+    rounds: int
+    passes: int
+    topic_ids: np.ndarray
+
+    @classmethod
+    def start(
+        cls, topics: np.ndarray, weights: np.ndarray, parent: np.ndarray, level: np.ndarray, tokens: float,
+        documents: float, *, node_proportions: np.ndarray | None = None, concentrations: np.ndarray | None = None,
+        node_weight: np.ndarray | None = None,
+    ) -> "RefineState":
+        """From the topics (d, k) and weights (k,) of a spectral solution and the document tree.
+
+        ``node_proportions`` (nodes, k) defaults to the weights at every node, ``concentrations`` (depth + 1,), top
+        down and the documents' last, to values that the passes then learn from, ``node_weight`` (nodes,) to ones.
+        """
+        nodes, k, depth = len(parent), topics.shape[1], int(level.max())
+        if concentrations is None:
+            concentrations = np.append(np.full(depth, INITIAL_NODE_CONCENTRATION), INITIAL_DOCUMENT_CONCENTRATION)
+        if node_proportions is None:
+            share = (weights + 1e-3 / k) / (weights + 1e-3 / k).sum()
+            node_proportions = np.tile(share, (nodes, 1))
+        return cls(
+            statistics=topics * (weights / weights.sum() * tokens), parent=np.asarray(parent), level=np.asarray(level),
+            hierarchy=Hierarchy(node_proportions, np.asarray(concentrations, dtype=float)),
+            node_tables=np.zeros((nodes, k)), node_spread=np.zeros(nodes),
+            node_weight=np.ones(nodes) if node_weight is None else np.asarray(node_weight, dtype=float),
+            tokens=float(tokens), documents=float(documents), rounds=0, passes=0, topic_ids=np.arange(k),
+        )
+
+    @property
+    def k(self) -> int:
+        return int(self.statistics.shape[1])
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Share of the corpus' words, each as often as its document counts, of each topic; of shape (k,)."""
+        totals: np.ndarray = self.statistics.sum(axis=0)
+        return totals / totals.sum()
+
+    @property
+    def document_concentration(self) -> float:
+        return float(self.hierarchy.concentrations[-1])
+
+    def topics(self, smoothing: float) -> np.ndarray:
+        """Topics of shape (d, k): smoothed, columns sum to one."""
+        smooth: np.ndarray = self.statistics + smoothing
+        return smooth / smooth.sum(axis=0)
+
+    def replaced(self, statistics: np.ndarray, hierarchy: Hierarchy, node_tables: np.ndarray) -> "RefineState":
+        """The same progress with other topics and proportions."""
+        return replace(self, statistics=statistics, hierarchy=hierarchy, node_tables=node_tables)
+
+    def keep(self, topics: np.ndarray) -> "RefineState":
+        """The same with only these topics (column indices)."""
+        proportions = np.ascontiguousarray(self.hierarchy.proportions[:, topics])    # sums depend on the memory order
+        proportions = proportions / proportions.sum(axis=1, keepdims=True)
+        statistics = np.ascontiguousarray(self.statistics[:, topics])
+        return replace(
+            self, statistics=statistics * (self.statistics.sum() / statistics.sum()),
+            hierarchy=Hierarchy(proportions, self.hierarchy.concentrations),
+            node_tables=np.ascontiguousarray(self.node_tables[:, topics]),
+            topic_ids=self.topic_ids[topics],
+        )
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Everything as arrays, for a checkpoint."""
+        return {
+            "statistics": self.statistics, "parent": self.parent, "level": self.level,
+            "proportions": self.hierarchy.proportions, "concentrations": self.hierarchy.concentrations,
+            "node_tables": self.node_tables, "node_spread": self.node_spread, "node_weight": self.node_weight,
+            "topic_ids": self.topic_ids,
+            "progress": np.array([self.tokens, self.documents, self.rounds, self.passes], dtype=float),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> "RefineState":
+        tokens, documents, rounds, passes = arrays["progress"]
+        return cls(
+            arrays["statistics"], arrays["parent"], arrays["level"],
+            Hierarchy(arrays["proportions"], arrays["concentrations"]), arrays["node_tables"], arrays["node_spread"],
+            arrays["node_weight"], float(tokens), float(documents), int(rounds), int(passes), arrays["topic_ids"],
+        )

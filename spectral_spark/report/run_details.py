@@ -1,0 +1,101 @@
+"""Under the hood: the run report as tables, whatever it contains."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from spectral_spark.files.model_files import TopicModelFiles
+from spectral_spark.report.summary_text import fit_settings
+
+_EXPLAINED = {
+    "solver": "how the topics were found from the moments",
+    "residual": "part of the third-moment tensor the topics do not explain; 0 is perfect",
+    "weighting": "how much a document counts in the moments",
+    "effective_sample_size": "how many equally weighted documents the weighted ones are worth",
+    "noise_floor": "spectrum values below this look like chance",
+    "rank_reason": "why this number of topics",
+    "delta": "chance that one of the bounds is broken",
+    "seed": "the same seed and data give the same model",
+}
+_OVERVIEW = ("k", "rank_reason", "documents", "terms", "tokens", "effective_sample_size", "weighting", "solver",
+             "residual", "noise_floor", "condition", "seed")
+_ELSEWHERE = {"spectrum", "passes", "versions", "bounds", "concentrations", "seconds", "dropped",
+              "settings"}
+
+
+class Row(NamedTuple):
+    """One line: a name, its value in words, and what it means when that is not obvious."""
+
+    name: str
+    value: str
+    meaning: str = ""
+
+
+class Table(NamedTuple):
+    """A titled table of the folded part."""
+
+    title: str
+    rows: list[Row]
+    note: str = ""
+
+
+def hood_tables(files: TopicModelFiles) -> list[Table]:
+    """The tables that have something to say, in reading order."""
+    summary = files.summary
+    rest = {key: value for key, value in summary.items() if key not in {*_OVERVIEW, *_ELSEWHERE}}
+    tables = [
+        Table("The fit", _rows({key: summary[key] for key in _OVERVIEW if key in summary})),
+        Table("Concentrations", _concentrations(summary.get("concentrations")),
+              "Small: a document keeps to few topics, a group to few themes. Large: children resemble their parent."),
+        Table("Bounds", _rows(_mapping(summary.get("bounds"), "bound")),
+              "The furthest the measured moments can be from the true ones, given the effective sample size."),
+        Table("Time", _rows(_mapping(summary.get("seconds"), "total"), unit=" s")),
+        Table("Dropped", _rows(_mapping(summary.get("dropped"), "documents"))),
+        Table("Evaluation", _rows({k: v for k, v in (files.evaluation or {}).items() if k != "nodes"})),
+        Table("Settings", _rows(fit_settings(files))),
+        Table("Further", _rows(rest)),
+        Table("Versions", _rows(_mapping(summary.get("versions"), "version"))),
+    ]
+    return [table for table in tables if table.rows]
+
+
+def value_text(value: Any) -> str:
+    """A JSON value as a reader would write it."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    if isinstance(value, list | tuple):
+        shown = ", ".join(value_text(item) for item in value[:12])
+        return f"{shown}, … ({len(value):,} in all)" if len(value) > 12 else shown or "–"
+    return str(value)
+
+
+def _rows(values: Mapping[str, Any], unit: str = "", prefix: str = "") -> list[Row]:
+    rows: list[Row] = []
+    for key, value in values.items():
+        name = f"{prefix}{str(key).replace('_', ' ')}"
+        if isinstance(value, Mapping):
+            rows += _rows(value, unit, f"{name} › ")
+        elif key == "seed" and isinstance(value, int):
+            rows.append(Row(name, str(value), _EXPLAINED["seed"]))
+        else:
+            suffix = unit if isinstance(value, int | float) else ""
+            rows.append(Row(name, value_text(value) + suffix, _EXPLAINED.get(str(key), "")))
+    return rows
+
+
+def _concentrations(values: Any) -> list[Row]:
+    if not isinstance(values, list | tuple):
+        return _rows(_mapping(values, "value"))
+    names = [*(f"groups on level {level}" for level in range(1, len(values))), "documents"] if values else []
+    return [Row(name, value_text(value)) for name, value in zip(names, values, strict=True)]
+
+
+def _mapping(value: Any, name: str) -> Mapping[str, Any]:
+    if isinstance(value, Mapping):
+        return value
+    return {} if value is None else {name: value}

@@ -1,0 +1,37 @@
+"""Topics from a stored :class:`MomentState`, without the documents."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from spectral_spark.moments.coefficients import HDPCoefficients
+from spectral_spark.moments.moment_state import MomentState
+from spectral_spark.solve.document_noise import DocumentNoise
+from spectral_spark.solve.topic_solution import TopicSolution
+from spectral_spark.solve.topics_from_moments import solve_topics
+
+
+def solve_state(
+    state: MomentState,
+    k: int | str = "auto",
+    solver: str = "polar",
+    concentrations: float | Sequence[float] | HDPCoefficients | str = 1.0,
+    *,
+    per_group: bool = False,
+    **options: Any,
+) -> TopicSolution:
+    """Solve the moments of a state with any k, solver and concentrations.
+
+    Parameters
+    ----------
+    per_group : decompose the average of the groups' tensors instead of the root's; needs group statistics.
+    options : passed on to ``solve_topics``, for example ``rank_rule``, ``seed``,
+        ``max_k`` or ``solver_options``.
+    """
+    if not isinstance(concentrations, str | float | int | HDPCoefficients) and not per_group:
+        concentrations = state.coefficients(concentrations)
+    moments, groups = state.grouped() if per_group else (state.root(), None)
+    halves = state.halves() if k == "auto" else None
+    return solve_topics(
+        moments, halves, state.basis.lift, state.mean_words(), k, concentrations, solver,
+        scale=state.basis.scale, document_noise=DocumentNoise(*state.noise_weights()), groups=groups, **options,
+    )

@@ -1,0 +1,200 @@
+"""From moments to topics, on the driver, as often as one likes."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from spectral_spark.errors import InputError, SettingsError
+from spectral_spark.moments.coefficients import HDPCoefficients, hdp_coefficients
+from spectral_spark.moments.group_moments import GroupAverages
+from spectral_spark.moments.projected_moments import ProjectedMoments
+from spectral_spark.solve.concentrations import SWEEP, as_concentrations, calibrated_concentration
+from spectral_spark.solve.corrected_moments import CorrectedMoments, check_moments, corrected_moments
+from spectral_spark.solve.document_noise import DocumentNoise
+from spectral_spark.solve.group_tensors import group_corrected_moments
+from spectral_spark.solve.rank import RankChoice, RankEvidence, choose_rank, given_rank
+from spectral_spark.solve.reconstruct import first_order_weights, lifted_topics
+from spectral_spark.solve.solvers import check_solver, solve_tensor
+from spectral_spark.solve.tensor_decomposition import TensorDecomposition
+from spectral_spark.solve.topic_solution import TopicSolution
+from spectral_spark.solve.whitening import Whitening, check_k, whiten
+
+log = logging.getLogger(__name__)
+
+Halves = tuple[ProjectedMoments, ProjectedMoments]
+Concentrations = float | Sequence[float] | HDPCoefficients | str
+
+
+def solve_topics(
+    moments: ProjectedMoments,
+    halves: Halves | None,
+    lift: np.ndarray,
+    mean_words: np.ndarray,
+    k: int | str = "auto",
+    concentrations: Concentrations = (1.0,),
+    solver: str = "polar",
+    rank_rule: str = "noise-floor",
+    seed: int = 0,
+    *,
+    scale: np.ndarray | None = None,
+    document_noise: DocumentNoise | None = None,
+    groups: GroupAverages | None = None,
+    max_k: int | None = None,
+    solver_options: Mapping[str, Any] | None = None,
+) -> TopicSolution:
+    """Rank, concentrations, whitening, decomposition, reconstruction.
+
+    Parameters
+    ----------
+    moments : first three moments in a basis of p columns.
+    halves : moments of two half samples in the same basis; only the rule "noise-floor" needs them.
+    lift : array of shape (d, p), from the basis back to words.
+    mean_words : array of shape (d,), M1.
+    k : number of topics, or "auto" for the rank rule.
+    concentrations : g_1 … g_{L−1} from the root's children down to the documents; "calibrated" for a 2-layer g found
+        from the moments; or coefficients made elsewhere (unequal depth, per-node concentrations).
+    solver : "polar", "power", "als" or "sketch"; ``solver_options`` are passed on.
+    rank_rule : "noise-floor", "gap" or "paper".
+    scale : array of shape (d,), the word scaling of the basis; sharpens the noise floor.
+    document_noise : how much noise each document brings; raises the floor when few heavy documents dominate.
+    groups : moments between the documents of one group: tensors are then taken per group and averaged, and only the
+        documents' concentration counts (the last one given).
+    max_k : the most topics "auto" may choose.
+    """
+    check_solver(solver)
+    _check_input(moments, halves, lift, mean_words)
+    problem = _Problem(moments, halves, lift, mean_words, k, rank_rule, scale, document_noise, groups, max_k)
+    with threadpool_limits(1):
+        numbers, coefficients, choice, notes = _read(problem, concentrations, seed)
+        corrected = problem.corrected(coefficients)
+        choice = choice or problem.rank(corrected)
+        whitening = whiten(corrected.second, choice.k)
+        found = solve_tensor(corrected.third_in(whitening.matrix), solver, seed, **(solver_options or {}))
+        if not found.converged:
+            notes += (f"solver {solver} did not converge in {found.iterations} iterations",)
+            log.warning("%s", notes[-1])
+        return _reconstructed(corrected, numbers, choice, whitening, found, lift, notes)
+
+
+def sweep_topics(
+    moments: ProjectedMoments,
+    halves: Halves | None,
+    lift: np.ndarray,
+    mean_words: np.ndarray,
+    k: int | str = "auto",
+    candidates: Sequence[Concentrations] = SWEEP,
+    **settings: Any,
+) -> list[TopicSolution]:
+    """One solution per candidate concentration, for somebody else to score on held-out documents.
+
+    Candidates whose S2 has fewer than k positive eigenvalues are left out and logged; if none is left, the last error
+    is raised. With k = "auto" the rank is chosen once, with the first candidate that works. ``settings`` as in
+    ``solve_topics``.
+    """
+    solutions: list[TopicSolution] = []
+    failure: InputError | None = None
+    for candidate in candidates:
+        chosen = solutions[0].rank if solutions else None
+        try:
+            solution = solve_topics(
+                moments, halves, lift, mean_words, chosen.k if chosen else k, candidate, **settings
+            )
+        except InputError as error:
+            log.warning("concentrations %s left out of the sweep: %s", candidate, error)
+            failure = error
+        else:
+            solutions.append(replace(solution, rank=chosen or solution.rank))
+    if not solutions:
+        raise failure or SettingsError("sweep: no candidate concentrations; pass for example [0.3, 1.0, 3.0]")
+    return solutions
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """The arguments of ``solve_topics`` that rank and correction look at."""
+
+    moments: ProjectedMoments
+    halves: Halves | None
+    lift: np.ndarray
+    mean_words: np.ndarray
+    k: int | str
+    rank_rule: str
+    scale: np.ndarray | None
+    document_noise: DocumentNoise | None
+    groups: GroupAverages | None
+    max_k: int | None
+
+    def corrected(self, coefficients: HDPCoefficients) -> CorrectedMoments:
+        if self.groups is None:
+            return corrected_moments(self.moments, coefficients)
+        return group_corrected_moments(self.moments, self.groups, coefficients)
+
+    def rank(self, corrected: CorrectedMoments) -> RankChoice:
+        if not isinstance(self.k, str):
+            check_k(self.k, len(self.moments.first))
+            return given_rank(int(self.k), corrected.second)
+        if self.k != "auto":
+            raise SettingsError(f"k: {self.k!r} is neither a number of topics nor 'auto'")
+        evidence = RankEvidence(
+            self.moments, self.halves, corrected.second, corrected.coefficients, self.lift, self.mean_words, self.scale,
+            self.document_noise,
+        )
+        choice = choose_rank(self.rank_rule, evidence)
+        if self.max_k is not None and choice.k > self.max_k:
+            return replace(choice, k=self.max_k, reason=f"{choice.reason}; limited to {self.max_k}")
+        return choice
+
+
+def _read(
+    problem: _Problem, concentrations: Concentrations, seed: int
+) -> tuple[tuple[float, ...] | None, HDPCoefficients, RankChoice | None, tuple[str, ...]]:
+    """The concentrations as numbers and coefficients, the rank if it had to be chosen for that, and remarks."""
+    if isinstance(concentrations, HDPCoefficients):
+        return None, concentrations, None, ()
+    if not isinstance(concentrations, str):
+        numbers = as_concentrations(concentrations)
+        return numbers, hdp_coefficients(numbers if problem.groups is None else numbers[-1:]), None, ()
+    if concentrations != "calibrated":
+        raise SettingsError(f"concentrations: {concentrations!r} is unknown; pass numbers or 'calibrated'")
+    choice = problem.rank(problem.corrected(hdp_coefficients([1.0])))
+    found = calibrated_concentration(problem.corrected, choice.k, seed)
+    notes = (f"calibration ended at its bound, {found.concentration:g}",) if found.at_bound else ()
+    return (found.concentration,), hdp_coefficients([found.concentration]), choice, notes
+
+
+def _reconstructed(
+    corrected: CorrectedMoments,
+    numbers: tuple[float, ...] | None,
+    choice: RankChoice,
+    whitening: Whitening,
+    found: TensorDecomposition,
+    lift: np.ndarray,
+    notes: tuple[str, ...],
+) -> TopicSolution:
+    weights = first_order_weights(corrected.first, whitening, found.vectors)
+    order = np.argsort(-weights, kind="stable")
+    found = replace(found, eigenvalues=found.eigenvalues[order], vectors=found.vectors[:, order])
+    topics, sums = lifted_topics(lift, whitening.dual @ found.vectors)
+    return TopicSolution(
+        topics, weights[order], found, choice, corrected.coefficients, numbers, whitening, sums, notes
+    )
+
+
+def _check_input(moments: ProjectedMoments, halves: Halves | None, lift: np.ndarray, mean_words: np.ndarray) -> None:
+    check_moments(moments)
+    for number, half in enumerate(halves or (), start=1):
+        check_moments(half, f"moments of half {number}")
+    p = len(moments.first)
+    if lift.ndim != 2 or lift.shape[1] != p:
+        raise InputError(f"lift: shape {lift.shape} is not (words, {p}); use the basis the moments were collected in")
+    if mean_words.shape != (len(lift),):
+        raise InputError(f"mean words: shape {mean_words.shape} is not ({len(lift)},); use the same vocabulary")
+    for name, array in (("lift", lift), ("mean words", mean_words)):
+        if not np.isfinite(array).all():
+            raise InputError(f"{name}: some entries are not finite; make the basis again from finite moments")
+    if not (mean_words > 0).any():
+        raise InputError("mean words: no word occurs; use the mean of the corpus the moments were collected from")

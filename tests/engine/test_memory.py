@@ -1,0 +1,48 @@
+"""What cannot fit is refused before anything runs; a forecast adds up."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spectral_spark.engine import memory
+from spectral_spark.errors import CapacityError
+from spectral_spark.fit.fit_settings import FitSettings
+from spectral_spark.fit.forecast import CorpusSize, KernelCosts, forecast
+
+COSTS = KernelCosts(range=1e-5, moments=3e-5, refine=5e-5)
+
+
+def test_a_fit_that_cannot_fit_is_refused_with_numbers(spark: Any) -> None:
+    with pytest.raises(CapacityError, match=r"GiB on the driver and .* Python workers .*--vocab-size"):
+        memory.check_memory(10, 100_000_000, 5_000, spark)
+
+
+def test_workers_count_in_local_mode(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    need = memory.memory_need(10_000, 62)
+    monkeypatch.setattr(memory, "available_memory", lambda: need.driver + need.worker // 2)
+    memory.check_memory(10, 10_000, 62, None)
+    with pytest.raises(CapacityError):
+        memory.check_memory(10, 10_000, 62, spark)
+
+
+def test_a_containers_limit_counts(tmp_path: Path) -> None:
+    (tmp_path / "memory.current").write_text("700\n")
+    (tmp_path / "memory.stat").write_text("anon 400\nfile 300\n")
+    (tmp_path / "memory.max").write_text("1000\n")
+    assert memory._container_memory(tmp_path) == 600
+    (tmp_path / "memory.max").write_text("max\n")
+    assert memory._container_memory(tmp_path) is None
+
+
+def test_a_forecast_grows_with_the_documents_and_shrinks_with_cores() -> None:
+    settings = FitSettings(k=50, refine_passes=2)
+    small, large = (forecast(CorpusSize(n, 60 * n, 10_000), settings, 2, costs=COSTS) for n in (10**6, 10**7))
+    assert 8 < large.seconds / small.seconds < 10.5
+    spread = forecast(CorpusSize(10**7, 6 * 10**8, 10_000), settings, 64, executors=16, costs=COSTS)
+    assert spread.seconds < large.seconds / 10
+    assert {step.name for step in large.passes} >= {"range 1", "range 2", "moments", "solve", "explore", "refine 2.4"}
+    plain = forecast(CorpusSize(10**7, 6 * 10**8, 10_000), replace(settings, explore_sweeps=0), 2, costs=COSTS)
+    assert {step.name for step in plain.passes} - {step.name for step in large.passes} >= {"refine 2.8"}
+    assert large.seconds == sum(step.seconds for step in large.passes)

@@ -1,0 +1,90 @@
+"""Sampling within a fit: which documents it sees, what it leads to, and that bits do not depend on Spark."""
+
+import numpy as np
+import pytest
+from pyspark.sql import DataFrame
+
+from spectral_spark import SpectralHDP, SpectralHDPModel
+from spectral_spark.engine.counted_corpus import CensusResult, take_census
+from spectral_spark.engine.documents import DocumentColumns, inspect_documents
+from spectral_spark.engine.pack_counts import PackSettings, pack_counts
+from spectral_spark.evaluate.recovery import recovery
+from spectral_spark.fit import gibbs_step
+from spectral_spark.fit.fit_settings import FEWEST_SWEEPS, MOST_SWEEPS, SAMPLE_WORDS, FitSettings
+from spectral_spark.fit.gibbs_step import take_sample
+from spectral_spark.fit.moment_step import Run
+from spectral_spark.ingest.simulate import SimulatedCorpus
+
+ARRAYS = {"termsCol": "terms", "countsCol": "counts", "idCol": "doc_id", "vocabSize": 300}
+
+
+def packed(documents: DataFrame) -> CensusResult:
+    columns = DocumentColumns(terms="terms", counts="counts", path="path", id="doc_id")
+    return take_census(pack_counts(inspect_documents(documents, columns, vocab_size=300), PackSettings(300, 16)))
+
+
+@pytest.fixture(scope="module")
+def corpus(documents: DataFrame) -> CensusResult:
+    return packed(documents)
+
+
+def fit(frame: DataFrame, **given: object) -> SpectralHDPModel:
+    return SpectralHDP(**{"k": 5, "refinePasses": 1, "concentrations": [0.5], **ARRAYS, **given}).fit(frame)
+
+
+def test_a_small_corpus_is_sampled_whole(corpus: CensusResult, simulated: SimulatedCorpus) -> None:
+    sample = take_sample(corpus, Run())
+    assert sample.documents == corpus.documents
+    assert len(sample.words) == corpus.tokens
+    np.testing.assert_array_equal(
+        np.bincount(sample.words, minlength=300),
+        np.bincount(simulated.batch.terms, simulated.batch.counts, 300).astype(int),
+    )
+    np.testing.assert_array_equal(np.bincount(sample.nodes, minlength=len(corpus.census.tree)), corpus.census.documents)
+
+
+def test_of_a_large_corpus_the_same_part_whatever_the_partitions(corpus: CensusResult, documents: DataFrame) -> None:
+    one, other = (take_sample(given, Run(), 20_000) for given in (corpus, packed(documents.repartition(7))))
+    assert 10_000 < len(one.words) <= 20_000
+    np.testing.assert_array_equal(one.words, other.words)
+    np.testing.assert_array_equal(one.nodes, other.nodes)
+
+
+def test_bits_depend_neither_on_partitions_nor_on_threads(
+    documents: DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = fit(documents.coalesce(1))
+    monkeypatch.setattr(gibbs_step, "driver_threads", lambda _: 3)
+    many = fit(documents.repartition(7))
+    np.testing.assert_array_equal(one.topicsMatrix(), many.topicsMatrix())
+    np.testing.assert_array_equal(one.nodes.proportions, many.nodes.proportions)
+
+
+def test_a_part_is_enough_for_topics_to_be_found(
+    documents: DataFrame, simulated: SimulatedCorpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = fit(documents)
+    monkeypatch.setattr(gibbs_step, "SAMPLE_WORDS", 30_000)
+    monkeypatch.setattr(gibbs_step.take_sample, "__defaults__", (30_000,))
+    part = fit(documents)
+    assert (whole.topicsMatrix() != part.topicsMatrix()).any()
+    for model in (whole, part):
+        assert recovery(model.topicsMatrix(), simulated.topics).error < 0.06
+
+
+def test_the_report_and_the_log_say_how_much_was_sampled(documents: DataFrame) -> None:
+    model = fit(documents, exploreSweeps=3)
+    assert model.summary.refinement["sweeps"] == 3
+    assert [step["name"] for step in model.summary.passes if step["name"] == "explore"] == ["explore"]
+    plain = fit(documents, exploreSweeps=0)
+    assert plain.summary.refinement["sweeps"] == 0
+    assert "explore" not in {step["name"] for step in plain.summary.passes}
+    assert fit(documents, refinePasses=0).summary.refinement == {}
+
+
+def test_sweeps_grow_where_words_are_few() -> None:
+    auto = FitSettings()
+    assert auto.sweeps(100) == MOST_SWEEPS
+    assert auto.sweeps(10**12) == auto.sweeps(SAMPLE_WORDS) == FEWEST_SWEEPS
+    assert FEWEST_SWEEPS < auto.sweeps(2_000_000) < MOST_SWEEPS
+    assert FitSettings(explore_sweeps=7).sweeps(10**12) == 7
