@@ -8,12 +8,13 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, IntegralType, NumericType, StringType
+from pyspark.sql.types import ArrayType, DataType, IntegralType, LongType, NumericType, StringType
 
 from spectral_spark.errors import InputError
 
 # Not found in an array is "unknown" where the array holds a null: one compiled comparison, no lambda per document.
 NO_NAME = "\0 no name of a group \0"
+_LARGEST_ID = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,8 @@ def _counts(frame: DataFrame, columns: DocumentColumns) -> tuple[Column, Column,
         terms, counts = _column(frame, columns.terms, "termsCol"), _column(frame, columns.counts, "countsCol")
         _check_array(frame.schema[columns.terms].dataType, IntegralType, columns.terms, "whole numbers (word ids)")
         _check_array(frame.schema[columns.counts].dataType, NumericType, columns.counts, "numbers (counts)")
-        return terms.cast("array<int>"), counts.cast("array<double>"), F.lit(None).cast("int")
+        ids = _word_ids(terms, frame.schema[columns.terms].dataType)
+        return ids, counts.cast("array<double>"), F.lit(None).cast("int")
     name = columns.features or "features"
     _column(frame, name, "featuresCol")
     kind = frame.schema[name].dataType
@@ -143,6 +145,14 @@ def _counts(frame: DataFrame, columns: DocumentColumns) -> tuple[Column, Column,
     dense = F.sequence(F.lit(0), F.size(vector["values"]) - 1)
     terms = F.coalesce(vector["indices"], F.when(F.size(vector["values"]) > 0, dense))
     return terms, vector["values"], F.coalesce(vector["size"], F.when(vector.isNotNull(), F.size(vector["values"])))
+
+
+def _word_ids(terms: Column, kind: DataType) -> Column:
+    """Word ids as integers; an id that does not fit is no word of any vocabulary (-1), in ANSI mode or not."""
+    if isinstance(kind, ArrayType) and isinstance(kind.elementType, LongType):
+        fits = F.transform(terms, lambda term: F.when(term.between(0, _LARGEST_ID) | term.isNull(), term).otherwise(-1))
+        return fits.cast("array<int>")
+    return terms.cast("array<int>")
 
 
 def _path(frame: DataFrame, columns: DocumentColumns, layers: int | None) -> Column:

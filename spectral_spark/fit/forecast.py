@@ -26,6 +26,7 @@ from spectral_spark.refine.refine_settings import RefineSettings
 from spectral_spark.refine.refine_state import RefineState
 
 SAMPLE_DOCUMENTS = 512
+SAMPLE_ENTRIES = 1 << 18
 PROBE_SECONDS = 0.4
 
 
@@ -194,19 +195,21 @@ def forecast(
 
 
 def _distinct(size: CorpusSize) -> float:
-    """Distinct words of a document; text repeats about a quarter of its words."""
-    return max(1.0, 0.75 * size.words_per_document)
+    """Distinct words of a document: text repeats about a quarter of its words, and no word is counted twice."""
+    return max(1.0, min(0.75 * size.words_per_document, float(size.vocab_size)))
 
 
 def _documents(size: CorpusSize) -> CountBatch:
+    """Made-up documents like those of the corpus, fewer where they are long: at most ``SAMPLE_ENTRIES`` words."""
     rng = np.random.default_rng(0)
-    lengths = np.maximum(3, rng.poisson(_distinct(size), SAMPLE_DOCUMENTS))
+    distinct = min(_distinct(size), SAMPLE_ENTRIES)
+    n = int(np.clip(SAMPLE_ENTRIES / distinct, 1, SAMPLE_DOCUMENTS))
+    lengths = np.maximum(3, rng.poisson(distinct, n))
     frequency = 1.0 / (np.arange(size.vocab_size) + 10.0)
     terms = rng.choice(size.vocab_size, int(lengths.sum()), p=frequency / frequency.sum()).astype(np.int32)
     starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
     counts = rng.integers(1, 3, len(terms)).astype(float)
-    return CountBatch(starts, terms, counts, np.zeros(SAMPLE_DOCUMENTS, np.int32),
-                      np.arange(SAMPLE_DOCUMENTS), size.vocab_size)
+    return CountBatch(starts, terms, counts, np.zeros(n, np.int32), np.arange(n), size.vocab_size)
 
 
 def _seconds_per_document(kernel: Kernel, shared: dict[str, np.ndarray], batch: CountBatch) -> float:

@@ -1,10 +1,16 @@
 """Every token of a held-out document goes to the observed or the hidden half by a seeded hash."""
 
+from collections.abc import Iterator
+from itertools import pairwise
+
 import numpy as np
+from scipy.special import ndtri
 
 from spectral_spark.data.count_batch import CountBatch
 
 _GOLDEN, _FIRST, _SECOND = (np.uint64(c) for c in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
+LARGEST_EXACT = 1 << 16
+_TOKENS_AT_ONCE = 1 << 20
 
 
 def mixed(values: np.ndarray) -> np.ndarray:
@@ -26,14 +32,14 @@ def token_bits(keys: np.ndarray, terms: np.ndarray, positions: np.ndarray, seed:
     -------
     bool array of shape (tokens,).
     """
-    state = mixed(np.array([seed], np.int64).view(np.uint64))
-    for part in (keys, terms, positions):
-        state = mixed(state ^ np.asarray(part, np.int64).view(np.uint64))
-    return (state >> np.uint64(63)).astype(bool)
+    return (_hashes(keys, terms, positions, seed) >> np.uint64(63)).astype(bool)
 
 
 def halve(batch: CountBatch, seed: int) -> tuple[CountBatch, CountBatch]:
-    """Split the tokens of each document in two.
+    """Split the tokens of each document in two; the memory this takes does not depend on the counts.
+
+    Every occurrence of a word gets a coin of its own. A word that occurs more than ``LARGEST_EXACT`` times in one
+    document is split as a whole instead, by a binomial draw from the same hash.
 
     Returns
     -------
@@ -41,12 +47,48 @@ def halve(batch: CountBatch, seed: int) -> tuple[CountBatch, CountBatch]:
         add up to those of ``batch``.
     """
     whole = np.rint(batch.counts).astype(np.int64)
-    entry = np.repeat(np.arange(len(whole)), whole)
-    positions = np.arange(len(entry)) - np.repeat(np.cumsum(whole) - whole, whole)
     document = np.repeat(np.arange(batch.n_documents), np.diff(batch.indptr))
-    bits = token_bits(batch.keys[document[entry]], batch.terms[entry], positions, seed)
-    observed = np.bincount(entry[bits], minlength=len(whole)).astype(np.float64)
+    keys = batch.keys[document]
+    exact = np.where(whole <= LARGEST_EXACT, whole, 0)
+    observed = np.zeros(len(whole))
+    for part in _slices(exact):
+        observed[part] = _coins(keys[part], batch.terms[part], exact[part], seed)
+    large = np.flatnonzero(whole > LARGEST_EXACT)
+    if len(large):
+        observed[large] = _binomial(keys[large], batch.terms[large], whole[large], seed)
     return _with_counts(batch, document, observed), _with_counts(batch, document, whole - observed)
+
+
+def _hashes(keys: np.ndarray, terms: np.ndarray, positions: np.ndarray, seed: int) -> np.ndarray:
+    state = mixed(np.array([seed], np.int64).view(np.uint64))
+    for part in (keys, terms, positions):
+        state = mixed(state ^ np.asarray(part, np.int64).view(np.uint64))
+    return state
+
+
+def _slices(counts: np.ndarray) -> Iterator[slice]:
+    """Runs of entries with about ``_TOKENS_AT_ONCE`` tokens each."""
+    number = (np.cumsum(counts) - counts) // _TOKENS_AT_ONCE
+    bounds = [0, *(np.flatnonzero(np.diff(number)) + 1), len(counts)]
+    return (slice(start, end) for start, end in pairwise(bounds))
+
+
+def _coins(keys: np.ndarray, terms: np.ndarray, counts: np.ndarray, seed: int) -> np.ndarray:
+    """How many of the tokens of each entry show heads, one coin per token."""
+    entry = np.repeat(np.arange(len(counts)), counts)
+    positions = np.arange(len(entry)) - np.repeat(np.cumsum(counts) - counts, counts)
+    bits = token_bits(keys[entry], terms[entry], positions, seed)
+    return np.bincount(entry[bits], minlength=len(counts)).astype(np.float64)
+
+
+def _binomial(keys: np.ndarray, terms: np.ndarray, counts: np.ndarray, seed: int) -> np.ndarray:
+    """Heads among very many fair coins: the normal quantile of one hash per entry, rounded to a whole number.
+
+    With a fair coin and more than ``LARGEST_EXACT`` throws this differs from the exact binomial quantile by at most
+    one for all but the outermost tails.
+    """
+    uniform = ((_hashes(keys, terms, np.full(len(counts), -1), seed) >> np.uint64(12)) + 0.5) * 2.0**-52
+    return np.clip(np.rint(0.5 * counts + 0.5 * np.sqrt(counts) * ndtri(uniform)), 0, counts)
 
 
 def _with_counts(batch: CountBatch, document: np.ndarray, counts: np.ndarray) -> CountBatch:

@@ -1,5 +1,6 @@
 """What cannot fit is refused before anything runs; a forecast adds up."""
 
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 from spectral_spark.engine import memory
 from spectral_spark.errors import CapacityError
 from spectral_spark.fit.fit_settings import FitSettings
-from spectral_spark.fit.forecast import CorpusSize, KernelCosts, forecast
+from spectral_spark.fit.forecast import CorpusSize, KernelCosts, forecast, measure_kernels
 
 COSTS = KernelCosts(range=1e-5, moments=3e-5, refine=5e-5)
 
@@ -34,6 +35,17 @@ def test_a_containers_limit_counts(tmp_path: Path) -> None:
     assert memory._container_memory(tmp_path) == 600
     (tmp_path / "memory.max").write_text("max\n")
     assert memory._container_memory(tmp_path) is None
+
+
+def test_a_forecast_takes_no_memory_for_counts() -> None:
+    """Two documents with a word that occurs two thousand million times: nobody has so many distinct words."""
+    tracemalloc.start()
+    costs = measure_kernels(CorpusSize(2, 4 * 10**9, 50), FitSettings(k=5))
+    measure_kernels(CorpusSize(2, 10**7, 50_000), FitSettings(k=5))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 256 << 20
+    assert costs.moments < 0.1
 
 
 def test_a_forecast_grows_with_the_documents_and_shrinks_with_cores() -> None:

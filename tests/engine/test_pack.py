@@ -119,3 +119,20 @@ def test_no_documents(spark: SparkSession) -> None:
     with pytest.raises(InputError, match="1 too short"):
         take_census(packed)
     packed.release()
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_word_ids_beyond_an_integer_are_unknown_words(spark: SparkSession, ansi: str) -> None:
+    """2**32 must not wrap around to word 0."""
+    rows = [("good", [], [0, 1], [2, 1]), ("wraps to 0", [], [2**32, 1], [2, 1]), ("wraps to -1", [], [2**33 - 1], [9]),
+            ("far below", [], [-(2**40)], [9]), ("largest", [], [2**63 - 1, 0], [1, 2])]
+    before = spark.conf.get("spark.sql.ansi.enabled")
+    spark.conf.set("spark.sql.ansi.enabled", ansi)
+    try:
+        frame = spark.createDataFrame(rows, "doc_id string, path array<string>, terms array<long>, counts array<long>")
+        packed = pack_counts(inspect_documents(frame, ARRAYS, vocab_size=5), PackSettings(5))
+        result = take_census(packed)
+        packed.release()
+    finally:
+        spark.conf.set("spark.sql.ansi.enabled", before)
+    assert (result.documents, result.dropped["unknown_terms"]) == (1, 4)

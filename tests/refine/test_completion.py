@@ -1,11 +1,15 @@
 """Document completion against computations that share no code with it."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import integrate
+from scipy.stats import binom, kstest
 
 from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.errors import InputError
+from spectral_spark.refine import halving
 from spectral_spark.refine.completion import CompletionKernel, completion_inputs, smoothed, unigram_of
 from spectral_spark.refine.halving import halve
 
@@ -200,3 +204,29 @@ def test_zero_probabilities_are_refused_not_skipped() -> None:
     assert safe.min() > 0
     assert safe.sum(axis=0) == pytest.approx(np.ones(2))
     assert unigram_of(np.array([0.0, 4.0])) == pytest.approx([1 / 9, 8 / 9])
+
+
+def test_halving_needs_no_memory_for_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counts of two thousand million are split fairly; the words beside them get the same coins as without them."""
+    counts = {0: 4, 1: 2_000_000_000, 2: 2_147_483_647, 3: 40_000, 4: 1_000_000}
+    batch = batch_of([counts, {0: 3, 1: 1_999_999_999}], 5)
+    tracemalloc.start()
+    observed, hidden = halve(batch, 5)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 64 << 20
+    assert np.array_equal((observed.matrix + hidden.matrix).toarray(), batch.matrix.toarray())
+    for word, count in counts.items():
+        assert abs(observed.matrix[0, word] - count / 2) < 5 * np.sqrt(count) / 2 + 1
+    ordinary = batch_of([{0: 4, 3: 40_000}, {0: 3}], 5)
+    expected = halve(ordinary, 5)[0].matrix.toarray()
+    assert np.array_equal(observed.matrix.toarray()[:, [0, 3]], expected[:, [0, 3]])
+    monkeypatch.setattr(halving, "_TOKENS_AT_ONCE", 7)
+    assert np.array_equal(halve(batch, 5)[0].counts, observed.counts)
+
+
+def test_large_counts_are_split_as_a_binomial(monkeypatch: pytest.MonkeyPatch) -> None:
+    n = 1 << 20
+    observed = halve(batch_of([{0: n} for _ in range(2000)], 1), 0)[0].counts
+    # the sample's Kolmogorov distance stays below its 99.9% quantile, 1.95 / sqrt(2000)
+    assert kstest(observed, binom(n, 0.5).cdf).statistic < 1.95 / np.sqrt(2000)

@@ -100,7 +100,7 @@ def _documents(run: "Run", path: str, model: "SpectralHDPModel") -> "tuple[DataF
     if model.words is None or corpus.vocabulary == model.words:
         return documents, left_out["recurring_share"]
     frame = translated(documents, corpus.vocabulary, model.words)
-    known = F.aggregate("counts", F.lit(0), lambda total, count: total + count)
+    known = F.aggregate("counts", F.lit(0).cast("long"), lambda total, count: total + count)
     totals = frame.agg(F.sum(UNSEEN).alias("unseen"), F.sum(known).alias("known")).first()
     unseen, words = (float(totals["unseen"] or 0), float(totals["known"] or 0)) if totals else (0.0, 0.0)
     unseen += left_out["recurring_tokens"]
