@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from spectral_spark.cli.failures import INTERNAL, USAGE, explain
 from spectral_spark.cli.interrupts import Interrupts
 from spectral_spark.cli.parsing import PROGRAM, Request, parse
-from spectral_spark.cli.terminal import Terminal
+from spectral_spark.cli.terminal import Terminal, complain
+from spectral_spark.engine.status_line import write_or_drop
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,9 +63,9 @@ class Run:
     @cached_property
     def passes(self) -> "Progress":
         """Where the engine tells how far a pass is."""
-        from spectral_spark.engine.progress import Progress, TerminalProgress
+        from spectral_spark.engine.progress import TerminalProgress
 
-        return Progress() if self.terminal.quiet else TerminalProgress()
+        return TerminalProgress(line=self.terminal.line)
 
     def step(self, words: Sequence[str]) -> None:
         """Run another verb inside this one, in the same Spark session."""
@@ -85,7 +86,7 @@ class Run:
         if self.log is None:
             return
         if failed and self.log.stat().st_size:
-            print(f"{PROGRAM}: Spark's log is in {self.log}", file=sys.stderr)
+            complain(f"{PROGRAM}: Spark's log is in {self.log}")
         else:
             self.log.unlink(missing_ok=True)
 
@@ -102,7 +103,7 @@ def main(argv: Sequence[str] | None = None, spark: "SparkSession | None" = None)
     except Exception as error:
         return _report(error, "--debug" in words)
     if isinstance(request, str):
-        print(request, end="", file=sys.stdout if words else sys.stderr)
+        write_or_drop(sys.stdout if words else sys.stderr, request)
         return 0 if words else USAGE
     return execute(request, spark)
 
@@ -121,7 +122,7 @@ def _execute(run: Run) -> int:
     try:
         plan = request.verb.plan(request.settings)
         if request.settings.dry_run:
-            print(f"{request.verb.name} would:", *(f"  {line}" for line in plan), sep="\n")
+            run.terminal.print(f"{request.verb.name} would:", *(f"  {line}" for line in plan))
         else:
             request.verb.run(run, request.settings)
         code = 0
@@ -137,11 +138,11 @@ def _execute(run: Run) -> int:
 
 def _report(error: BaseException, debug: bool) -> int:
     message, code = explain(error)
-    print(f"{PROGRAM}: {message}", file=sys.stderr)
+    complain(f"{PROGRAM}: {message}")
     if debug:
         traceback.print_exception(error)
     elif code == INTERNAL:
-        print(f"{PROGRAM}: --debug shows the traceback", file=sys.stderr)
+        complain(f"{PROGRAM}: --debug shows the traceback")
     return code
 
 

@@ -13,7 +13,7 @@ from spectral_spark.cli.flags import Flag, spark_setting
 if TYPE_CHECKING:
     from spectral_spark.cli.run import Run
 
-ORDER = ("demo", "ingest", "fit", "score", "evaluate", "update", "report", "basis", "ibp")
+ORDER = ("demo", "ingest", "fit", "topics", "score", "evaluate", "update", "report", "basis", "ibp")
 
 COMMON = (
     Flag("config", "settings of this run, a TOML file with a table per verb; flags win over it", metavar="FILE.toml"),
@@ -22,7 +22,7 @@ COMMON = (
          "this machine", metavar="URL"),
     Flag("spark-conf", "one Spark setting, as spark.executor.memory=4g; may be repeated", read=spark_setting,
          metavar="KEY=VALUE", repeated=True),
-    Flag("quiet", "no progress and no ending, errors only", switch=True),
+    Flag("quiet", "print errors only", switch=True),
     Flag("debug", "show the traceback of an unexpected error, and Spark's log", switch=True),
 )
 OVERWRITE = Flag("overwrite", "replace the output if it exists", switch=True)

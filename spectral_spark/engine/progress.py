@@ -1,11 +1,12 @@
-"""Progress of long work: named jobs in the Spark UI, and one line per pass on a terminal."""
+"""Progress of a fit: named jobs in the Spark UI, and which pass of how many is under way."""
 
-import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
+
+from spectral_spark.engine.status_line import StatusLine
+from spectral_spark.plain_text import duration, number
 
 
 class Progress:
@@ -13,6 +14,9 @@ class Progress:
 
     def plan(self, passes: int, documents: int) -> None:
         """How many passes are to come, over how many documents."""
+
+    def advance(self, share: float) -> None:
+        """How much of the current block is done, from 0 to 1; work on the driver says so, Spark's tasks count alone."""
 
     @contextmanager
     def watch(self, spark: Any, name: str, round: int = 0, rounds: int = 1) -> Iterator[None]:
@@ -29,51 +33,50 @@ class Progress:
 
 
 class TerminalProgress(Progress):
-    """A line on stderr per pass: which one of how many, documents done, documents per second. Quiet elsewhere."""
+    """A line on stderr per pass: which one of how many, documents done, documents per second.
 
-    def __init__(self, stream: TextIO | None = None, interval: float = 0.5) -> None:
-        self._stream = stream or sys.stderr
-        self._interval = interval
+    On a terminal the line moves; in a log there is one line when a pass starts and one when it is done.
+    """
+
+    def __init__(
+        self, stream: TextIO | None = None, interval: float = 0.5, *, line: StatusLine | None = None
+    ) -> None:
+        self._line = line or StatusLine(stream, interval=interval)
         self._passes = self._done = self._documents = 0
-        self._shown = 0.0
+        self._share = 0.0
 
     def plan(self, passes: int, documents: int) -> None:
         self._passes, self._done, self._documents = passes, 0, documents
 
+    def advance(self, share: float) -> None:
+        self._share = share
+
     @contextmanager
     def watch(self, spark: Any, name: str, round: int = 0, rounds: int = 1) -> Iterator[None]:
-        if not self._stream.isatty():
-            with super().watch(spark, name, round, rounds):
-                yield
-            return
         self._done += round == 0
-        self._shown = self._documents / rounds
-        stop, started = threading.Event(), time.perf_counter()
-        thread = threading.Thread(target=self._draw, args=(spark, name, started, stop), daemon=True)
-        thread.start()
-        try:
-            with super().watch(spark, name, round, rounds):
-                yield
-        finally:
-            stop.set()
-            thread.join()
-            self._line(name, 1.0, started)
-            self._stream.write("\n")
-            self._stream.flush()
+        self._share = 0.0
+        documents, started = self._documents / rounds, time.perf_counter()
 
-    def _draw(self, spark: Any, name: str, started: float, stop: threading.Event) -> None:
-        while not stop.wait(self._interval):
-            self._line(name, _share_done(spark), started)
+        def describe(share: float | None = None) -> str:
+            reached = max(self._share, _share_done(spark)) if share is None else share
+            return self._text(name, reached, documents, time.perf_counter() - started)
 
-    def _line(self, name: str, share: float, started: float) -> None:
-        seconds = time.perf_counter() - started
-        number = f"pass {self._done} of {max(self._passes, self._done)}" if self._passes else f"pass {self._done}"
-        text = f"  {number}  {name:<24} {share:4.0%}"
-        if self._shown:
-            done = share * self._shown
-            text += f"  {done:,.0f} documents  {done / max(seconds, 1e-9):,.0f}/s"
-        self._stream.write(f"\r{text}  {seconds:,.1f} s   ")
-        self._stream.flush()
+        if round == 0:
+            self._line.log(f"{self._which()} {name} …")
+        with self._line.showing(describe), super().watch(spark, name, round, rounds):
+            yield
+        self._line.keep(describe(1.0))
+
+    def _which(self) -> str:
+        of = f" of {max(self._passes, self._done)}" if self._passes else ""
+        return f"  pass {self._done}{of} "
+
+    def _text(self, name: str, share: float, documents: float, seconds: float) -> str:
+        text = f"{self._which()} {name:<24} {share:4.0%}"
+        if documents:
+            done = share * documents
+            text += f"  {number(done)} documents  {number(done / max(seconds, 1e-9))}/s"
+        return f"{text}  {duration(seconds)}"
 
 
 def _share_done(spark: Any) -> float:

@@ -23,9 +23,10 @@ from spectral_spark.files.model_files import NodeTable, TopicModelFiles
 from spectral_spark.fit.fit_settings import FitSettings, vocabulary_fingerprint
 from spectral_spark.fit.fit_summary import FitSummary
 from spectral_spark.fit.moment_step import Run, check_groups, collect_moments, find_basis, warn_of_fixed_tree
+from spectral_spark.fit.planned_passes import planned_passes
 from spectral_spark.fit.refine_step import Topics, refine_topics
 from spectral_spark.fit.sample_check import sample_check
-from spectral_spark.fit.solve_step import scoring_passes, solve_moments
+from spectral_spark.fit.solve_step import solve_moments
 from spectral_spark.moments.basis import Basis
 from spectral_spark.moments.moment_state import MomentState
 from spectral_spark.solve.topic_solution import TopicSolution
@@ -98,7 +99,8 @@ def fit_topics(
     run = Run(progress or Progress(), checkpoints)
     packed = pack_counts(source, PackSettings(source.vocab_size, settings.cap))
     try:
-        run.progress.plan(_planned_passes(settings, basis is not None, source.vocab_size), source.rows)
+        planned = planned_passes(settings, source.vocab_size, basis is not None)
+        run.progress.plan(sum(planned.values()), source.rows)
         with run.progress.watch(frame.sparkSession, "census"):
             corpus = take_census(packed)
         run.timed("census", started)
@@ -236,9 +238,3 @@ def versions() -> dict[str, str]:
         "spectral_spark": __version__, "python": platform.python_version(), "spark": pyspark.__version__,
         "numpy": np.__version__, "scipy": scipy.__version__, "pyarrow": pyarrow.__version__,
     }
-
-
-def _planned_passes(settings: FitSettings, has_basis: bool, d: int) -> int:
-    """Census, range, moments, the choice of concentrations, sampling, refinement, and the check."""
-    before = 1 + (0 if has_basis else settings.range_passes) + 1 + scoring_passes(settings, d)
-    return before + settings.explores + settings.all_refine_passes + 1

@@ -18,8 +18,6 @@ from spectral_spark.refine.gibbs import DocumentSample, Explorer, ExploreSetting
 from spectral_spark.refine.refine_settings import RefineSettings
 from spectral_spark.refine.refine_state import RefineState
 
-STEPS = 10                   # in which the sweeps are shown
-
 
 def explore_topics(
     start: RefineState, corpus: CensusResult, settings: FitSettings, options: RefineSettings, run: Run
@@ -32,26 +30,21 @@ def explore_topics(
         if backend_name(options.backend) == "numpy":
             run.warn("numba is not installed on the driver: sampling takes some twenty times as long; install it, or "
                      "leave sampling out (exploreSweeps=0, --explore-sweeps 0)")
-        sample = take_sample(corpus, run)
-        explorer = Explorer(
-            start, sample, ExploreSettings(sweeps), options, seed=settings.seed, threads=driver_threads(spark)
-        )
-        done = 0
-        for step in range(min(STEPS, sweeps) if sample.documents else 0):
-            until = sweeps * (step + 1) // min(STEPS, sweeps)
-            with run.progress.watch(spark, f"explore, sweep {until} of {sweeps}", step + 1, STEPS):
-                for _ in range(done, until):
-                    explorer.sweep()
-            done = until
+        with run.progress.watch(spark, f"sampling, {sweeps} sweeps"):
+            sample = take_sample(corpus)
+            explorer = Explorer(
+                start, sample, ExploreSettings(sweeps), options, seed=settings.seed, threads=driver_threads(spark)
+            )
+            for sweep in range(sweeps if sample.documents else 0):
+                explorer.sweep()
+                run.progress.advance((sweep + 1) / sweeps)
         run.log.timed("explore", sample.documents, started)
         return explorer.state().arrays()
 
     return RefineState.from_arrays(run.checkpoints.remember("explore", compute))
 
 
-def take_sample(corpus: CensusResult, run: Run, most_words: int = SAMPLE_WORDS) -> DocumentSample:
+def take_sample(corpus: CensusResult, most_words: int = SAMPLE_WORDS) -> DocumentSample:
     """Whole blocks of documents, spread over the logical shards, with about ``most_words`` words together."""
     rounds = max(1, -(-corpus.tokens // most_words))
-    return DocumentSample.from_batches(
-        fetch_batches(corpus.packed, name="sample to explore", rounds=rounds, progress=run.progress), most_words
-    )
+    return DocumentSample.from_batches(fetch_batches(corpus.packed, name="sampling", rounds=rounds), most_words)

@@ -8,17 +8,16 @@ from spectral_spark.errors import InputError
 from spectral_spark.fit.concentration_search import choose_candidate
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.moment_step import Run
+from spectral_spark.fit.planned_passes import CANDIDATES, LARGE_TOPICS
 from spectral_spark.fit.refine_step import Topics
 from spectral_spark.moments.moment_state import MomentState
 from spectral_spark.solve.reconstruct import smoothed_topics
 from spectral_spark.solve.solve_state import solve_state
 from spectral_spark.solve.topic_solution import TopicSolution, node_proportions
 
-CANDIDATES = (0.1, 0.3, 1.0, 3.0)
 UNSCORED = 0.3              # where no documents are at hand, or topics are refined: small is right for text
 DOCUMENT_CONCENTRATION = 1.0
 REFINED_TOLERANCE = 0.03    # of the solver where refinement follows, which finds the rest of the way by itself
-LARGE_TOPICS = 64 << 20     # bytes: candidates above this are scored one at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,14 +81,6 @@ def _best_candidate(moments: MomentState, settings: FitSettings, corpus: CensusR
         assert failure is not None
         raise failure
     return best
-
-
-def scoring_passes(settings: FitSettings, d: int) -> int:
-    """Short passes that choosing among the candidates takes, as far as that is known before the number of topics."""
-    if not settings.scores_candidates:
-        return 0
-    large = settings.k != "auto" and 8 * d * int(settings.k) > LARGE_TOPICS
-    return len(CANDIDATES) if large else 1
 
 
 def _better(

@@ -1,8 +1,8 @@
-"""Progress is one line on a terminal and silence elsewhere."""
+"""Progress is a moving line on a terminal and a log elsewhere; results are a few lines, safe to print."""
 
 import io
 
-from spectral_spark.cli.terminal import Terminal, duration, number, topic_lines
+from spectral_spark.cli.terminal import Terminal, topic_lines
 
 
 class Screen(io.StringIO):
@@ -20,12 +20,15 @@ def test_progress_is_shown_on_a_terminal_and_taken_away() -> None:
     assert out.getvalue() == "done\n"
 
 
-def test_nothing_but_the_ending_without_a_terminal() -> None:
+def test_a_log_has_the_start_and_the_end_of_an_activity_and_no_control_characters() -> None:
     stream, out = io.StringIO(), io.StringIO()
     terminal = Terminal(stream=stream, out=out)
     terminal.progress("working", now=True)
+    with terminal.doing("starting Spark"):
+        assert stream.getvalue() == "starting Spark …\n"
     terminal.say("done")
-    assert stream.getvalue() == ""
+    assert stream.getvalue().splitlines()[1].startswith("starting Spark: ")
+    assert "\x1b" not in stream.getvalue()
     assert out.getvalue() == "done\n"
 
 
@@ -33,16 +36,19 @@ def test_quiet_says_nothing() -> None:
     screen, out = Screen(), io.StringIO()
     terminal = Terminal(quiet=True, stream=screen, out=out)
     terminal.progress("working", now=True)
+    with terminal.doing("scoring"):
+        pass
     terminal.say("done")
     assert screen.getvalue() == out.getvalue() == ""
 
 
-def test_numbers_and_times_are_for_people() -> None:
-    assert number(1234567) == "1,234,567"
-    assert [duration(s) for s in (0.84, 12.3, 59.6, 200, 7500)] == ["0.8 s", "12 s", "1 min", "3 min 20 s", "2 h 5 min"]
+def test_words_cannot_drive_the_terminal() -> None:
+    out = io.StringIO()
+    Terminal(stream=io.StringIO(), out=out).say(*topic_lines([(0, 1.0, ["\x1b[2J", "good"])]))
+    assert out.getvalue() == "    0  100.0%  \\x1b[2J good\n"
 
 
 def test_topics_beyond_the_first_ten_are_counted() -> None:
-    lines = topic_lines([(i, 0.05, ["a", "b"]) for i in range(12)])
+    lines = topic_lines([(i, 0.05, ["a", "b"]) for i in range(12)], model="out/model")
     assert len(lines) == 11
-    assert lines[-1].strip() == "… and 2 more"
+    assert lines[-1].strip() == "… and 2 more: spectral-spark topics out/model"

@@ -12,7 +12,6 @@ from spectral_spark.evaluate.recovery import recovery
 from spectral_spark.fit import gibbs_step
 from spectral_spark.fit.fit_settings import FEWEST_SWEEPS, MOST_SWEEPS, SAMPLE_WORDS, FitSettings
 from spectral_spark.fit.gibbs_step import take_sample
-from spectral_spark.fit.moment_step import Run
 from spectral_spark.ingest.simulate import SimulatedCorpus
 
 ARRAYS = {"termsCol": "terms", "countsCol": "counts", "idCol": "doc_id", "vocabSize": 300}
@@ -33,7 +32,7 @@ def fit(frame: DataFrame, **given: object) -> SpectralHDPModel:
 
 
 def test_a_small_corpus_is_sampled_whole(corpus: CensusResult, simulated: SimulatedCorpus) -> None:
-    sample = take_sample(corpus, Run())
+    sample = take_sample(corpus)
     assert sample.documents == corpus.documents
     assert len(sample.words) == corpus.tokens
     np.testing.assert_array_equal(
@@ -44,7 +43,7 @@ def test_a_small_corpus_is_sampled_whole(corpus: CensusResult, simulated: Simula
 
 
 def test_of_a_large_corpus_the_same_part_whatever_the_partitions(corpus: CensusResult, documents: DataFrame) -> None:
-    one, other = (take_sample(given, Run(), 20_000) for given in (corpus, packed(documents.repartition(7))))
+    one, other = (take_sample(given, 20_000) for given in (corpus, packed(documents.repartition(7))))
     assert 10_000 < len(one.words) <= 20_000
     np.testing.assert_array_equal(one.words, other.words)
     np.testing.assert_array_equal(one.nodes, other.nodes)

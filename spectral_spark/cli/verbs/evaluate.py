@@ -36,14 +36,16 @@ def run(run: "Run", settings: Namespace) -> None:
     from spectral_spark.evaluate.evaluation import evaluate
     from spectral_spark.ingest.corpus_store import open_corpus
 
-    corpus = open_corpus(run.spark, settings.corpus)
-    found = evaluate(run.spark, corpus, SpectralHDPModel.load(settings.model), progress=run.passes)
+    spark = run.spark
+    with run.terminal.doing("evaluating"):
+        corpus = open_corpus(spark, settings.corpus)
+        found = evaluate(spark, corpus, SpectralHDPModel.load(settings.model), progress=run.passes)
     text = json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     write_file(settings.output, text.encode(), overwrite=settings.overwrite)
-    run.terminal.say(*ending(found, settings.output, run.seconds))
+    run.terminal.say(*summary_lines(found, settings.output, run.seconds))
 
 
-def ending(found: dict[str, Any], output: str, seconds: float) -> list[str]:
+def summary_lines(found: dict[str, Any], output: str, seconds: float) -> list[str]:
     """What an evaluation tells at its end."""
     return [
         f"evaluation {output}: loss {found['loss']:.3f} nats per word (unigram {found['unigram_loss']:.3f}) on "

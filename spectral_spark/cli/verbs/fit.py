@@ -3,6 +3,7 @@
 import os
 import re
 from argparse import Namespace
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from spectral_spark.cli.terminal import duration, number, topic_lines
 from spectral_spark.cli.verb import OVERWRITE, Verb
 from spectral_spark.engine.memory import GIB, memory_need
 from spectral_spark.fit.fit_settings import FitSettings
+from spectral_spark.fit.planned_passes import planned_passes
 
 if TYPE_CHECKING:
     from spectral_spark.cli.run import Run
@@ -85,13 +87,19 @@ def plan(settings: Namespace) -> list[str]:
     return [
         f"fit {'as many topics as there are' if wanted.k == 'auto' else f'{wanted.k} topics'} to '{settings.corpus}': "
         f"{number(train)} documents, {number(tokens)} words, {number(manifest['terms'])} distinct",
-        f"pass over them {wanted.range_passes + 1 + wanted.all_refine_passes} times: {wanted.range_passes} for a basis "
-        f"of {columns} columns, 1 for the moments, {wanted.all_refine_passes} of refinement"
-        + (f"; before these, sample topics in {wanted.sweeps(tokens)} sweeps" if wanted.explores else ""),
+        passes_line(planned_passes(wanted, manifest["terms"], bool(settings.basis)), columns, wanted.sweeps(tokens)),
         f"write the model to '{settings.model}'",
         f"memory: about {need.driver / GIB:.1f} GiB on the driver, {need.worker / GIB:.1f} GiB in each Python worker",
         *(_time(train, tokens, manifest["terms"], wanted, settings.master) if settings.dry_run else ()),
     ]
+
+
+def passes_line(planned: Mapping[str, int], columns: int, sweeps: int) -> str:
+    """How often a fit passes over the documents, and what for."""
+    purposes = {"basis": f"basis of {columns} columns", "concentrations": "choice of concentrations",
+                "sampling": f"Gibbs sampling, {sweeps} sweeps over a sample", "check": "check on a sample"}
+    parts = [f"{passes} {purposes.get(name, name)}" for name, passes in planned.items()]
+    return f"pass over them {sum(planned.values())} times: {'; '.join(parts)}"
 
 
 def _time(documents: int, tokens: int, terms: int, wanted: FitSettings, master: str | None) -> list[str]:
@@ -117,8 +125,9 @@ def run(run: "Run", settings: Namespace) -> None:
     from spectral_spark.ingest.translate import translated
     from spectral_spark.moments.shared_basis import load_shared_basis
 
-    with only_writer(settings.model), resuming(settings, settings.model) as kept:
-        corpus = open_corpus(run.spark, settings.corpus)
+    spark = run.spark
+    with only_writer(settings.model), resuming(settings, settings.model) as kept, run.terminal.doing("fitting"):
+        corpus = open_corpus(spark, settings.corpus)
         documents, words, basis = corpus.documents("train"), corpus.vocabulary, None
         if settings.basis:
             basis, words = load_shared_basis(settings.basis)
@@ -128,7 +137,7 @@ def run(run: "Run", settings: Namespace) -> None:
             title_of(settings.corpus), corpus.manifest["dropped"], corpus.manifest["documents"].get("test", 0)
         )
         save(model, settings.model, settings.overwrite)
-    run.terminal.say(*ending(model, settings.model, run.seconds))
+    run.terminal.say(*summary_lines(model, settings.model, run.seconds))
 
 
 def title_of(corpus: str) -> str:
@@ -143,14 +152,19 @@ def save(model: "SpectralHDPModel", path: str, overwrite: bool) -> None:
     (writer.overwrite() if overwrite else writer).save(path)
 
 
-def ending(model: "SpectralHDPModel", output: str, seconds: float) -> list[str]:
-    """What a fit tells at its end."""
+def summary_lines(model: "SpectralHDPModel", output: str, seconds: float) -> list[str]:
+    """What a fit tells at its end; ``seconds`` are those of the whole command."""
     summary = model.summary
+    fitting = summary.seconds.get("total")
+    time = f"{duration(fitting)} ({duration(seconds)} with starting Spark and writing the model)" if fitting else (
+        duration(seconds))
     return [
         f"model {output}: {model.k} topics from {number(summary.documents)} documents, {number(summary.tokens)} words, "
-        f"in {len(summary.passes)} passes and {duration(seconds)}",
+        f"in {len(summary.passes)} passes and {time}",
         *_about_k(summary),
-        *topic_lines(first_words(model)),
+        *(f"  warning: {text}" for text in summary.extra.get("warnings", [])),
+        "  topics by share of the words:",
+        *topic_lines(first_words(model), model=output),
     ]
 
 

@@ -87,7 +87,7 @@ def _fit_and_code(run: "Run", settings: Namespace, rows: Any) -> None:
         model = SpectralIBP(**parameters(settings)).setProgress(run.passes).fit(rows)
         writer = model.write()
         (writer.overwrite() if settings.overwrite else writer).save(settings.output)
-    run.terminal.say(*ending(model, settings.output, run.seconds))
+    run.terminal.say(*summary_lines(model, settings.output, run.seconds))
     if settings.codes:
         from spectral_spark.engine.parquet import write_parquet
 
@@ -107,7 +107,7 @@ def _codes(model: "SpectralIBPModel", rows: Any) -> Any:
     return coded.withColumns({name: vector_to_array(F.col(name)) for name in added})
 
 
-def ending(model: "SpectralIBPModel", output: str, seconds: float) -> list[str]:
+def summary_lines(model: "SpectralIBPModel", output: str, seconds: float) -> list[str]:
     """What a fit tells at its end."""
     summary = model.summary
     shares = model.features.explained_variances / summary.trace

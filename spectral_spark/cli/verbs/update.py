@@ -46,7 +46,9 @@ def run(run: "Run", settings: Namespace) -> None:
     from spectral_spark.cli.verbs.fit import save
     from spectral_spark.files.locking import only_writer
 
-    with only_writer(settings.output), resuming(settings, settings.output) as kept:
+    if settings.corpus or settings.remove:
+        _ = run.spark                                       # start it before the work is timed and shown
+    with only_writer(settings.output), resuming(settings, settings.output) as kept, run.terminal.doing("updating"):
         model = SpectralHDPModel.load(settings.model)
         before, drifts = model, []
         if settings.corpus:
@@ -59,7 +61,7 @@ def run(run: "Run", settings: Namespace) -> None:
             model = model.merge(SpectralHDPModel.load(settings.merge))
         save(model, settings.output, settings.overwrite)
     warnings = [text for change in drifts if change for text in (change.get("drift") or {}).get("warnings", [])]
-    run.terminal.say(*ending(before, model, settings.output, run.seconds, warnings))
+    run.terminal.say(*summary_lines(before, model, settings.output, run.seconds, warnings))
     if warnings and settings.fail_on_drift:
         raise InputError(f"the data has drifted from the model, which was updated all the same: {'; '.join(warnings)}")
 
@@ -107,7 +109,7 @@ def _documents(run: "Run", path: str, model: "SpectralHDPModel") -> "tuple[DataF
     return frame, unseen / max(unseen + words, 1.0)
 
 
-def ending(
+def summary_lines(
     before: "SpectralHDPModel", model: "SpectralHDPModel", output: str, seconds: float, warnings: list[str]
 ) -> list[str]:
     """What an update tells at its end."""

@@ -1,0 +1,28 @@
+"""How often a fit will pass over the documents: what a dry run says, what progress counts to, what the report lists."""
+
+from spectral_spark.fit.fit_settings import FitSettings
+
+CANDIDATES = (0.1, 0.3, 1.0, 3.0)
+LARGE_TOPICS = 64 << 20     # bytes: candidates above this are scored one at a time
+
+
+def planned_passes(settings: FitSettings, vocab_size: int, has_basis: bool = False) -> dict[str, int]:
+    """The passes of a fit by what they are for, in the order they run; those that are not needed are left out."""
+    planned = {
+        "census": 1,
+        "basis": 0 if has_basis else settings.range_passes,
+        "moments": 1,
+        "concentrations": scoring_passes(settings, vocab_size),
+        "sampling": int(settings.explores),
+        "refinement": settings.all_refine_passes,
+        "check": 1,
+    }
+    return {name: passes for name, passes in planned.items() if passes}
+
+
+def scoring_passes(settings: FitSettings, vocab_size: int) -> int:
+    """Short passes that choosing among the candidates takes, as far as that is known before the number of topics."""
+    if not settings.scores_candidates:
+        return 0
+    large = settings.k != "auto" and 8 * vocab_size * int(settings.k) > LARGE_TOPICS
+    return len(CANDIDATES) if large else 1
