@@ -112,7 +112,10 @@ def test_the_demo(spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "12 true topics, 12 found" in said
     assert float(re.search(r"mean error (\S+)", said)[1]) < 0.1
     assert "Seagate" in said
-    assert said.splitlines()[-1] == f"now open its report in a browser: {tmp_path}/demo/report.html"
+    assert f"open the report in a browser: {tmp_path}/demo/report.html" in said
+    assert f"--input {tmp_path}/demo/notes" in said
+    for folder, documents in (("notes", 1000), ("today", 200)):
+        assert len(list((tmp_path / "demo" / folder).glob("*/*/*.txt"))) == documents
     for part in ("corpus/corpus.json", "model/summary.json", "scores/_SUCCESS", "evaluation.json", "report.html"):
         assert (tmp_path / "demo" / part).exists()
     model = SpectralHDPModel.load(str(tmp_path / "demo" / "model"))

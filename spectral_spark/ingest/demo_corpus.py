@@ -4,6 +4,7 @@ The documents come from the model itself (``simulate``), so what a fit finds can
 """
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -103,17 +104,40 @@ def simulate_demo(documents: int = 5000, seed: int = SEED) -> DemoCorpus:
 
 def write_demo(corpus: DemoCorpus, path: Path, seed: int = SEED) -> int:
     """Write the documents as JSON lines with the columns id, text, region, town; returns how many."""
+    with path.open("w", encoding="utf-8") as sink:
+        for i, (region, town, text) in enumerate(_notes(corpus, [seed, 2])):
+            note = {"id": f"note-{i:05d}", "text": text, "region": region, "town": town}
+            sink.write(json.dumps(note) + "\n")
+    return corpus.simulated.batch.n_documents
+
+
+def write_sample_folders(notes: Path, today: Path, documents: int = 1200, seed: int = SEED) -> tuple[int, int]:
+    """Write other notes of the same country as text files in folders, region then town; returns how many in each.
+
+    Every sixth note is put into ``today``, as the documents of the next day, so that both come from the same places and
+    topics. The tutorials use these two folders.
+    """
+    corpus = simulate_demo(documents, seed)
+    written = [0, 0]
+    for i, (region, town, text) in enumerate(_notes(corpus, [seed, 3])):
+        later = i % 6 == 5
+        folder = (today if later else notes) / region / town
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"note-{i:05d}.txt").write_text(text + "\n", encoding="utf-8")
+        written[later] += 1
+    return written[0], written[1]
+
+
+def _notes(corpus: DemoCorpus, seed: list[int]) -> Iterator[tuple[str, str, str]]:
+    """Region, town and text of every document, its words in a random order."""
     batch, tree = corpus.simulated.batch, corpus.simulated.tree
     words = np.array(corpus.words)
-    rng = np.random.default_rng([seed, 2])
-    with path.open("w", encoding="utf-8") as sink:
-        for i in range(batch.n_documents):
-            own = slice(batch.indptr[i], batch.indptr[i + 1])
-            spoken = rng.permutation(np.repeat(words[batch.terms[own]], batch.counts[own].astype(int)))
-            region, town = tree.paths[batch.nodes[i]]
-            note = {"id": f"note-{i:05d}", "text": _sentences(spoken.tolist()), "region": region, "town": town}
-            sink.write(json.dumps(note) + "\n")
-    return batch.n_documents
+    rng = np.random.default_rng(seed)
+    for i in range(batch.n_documents):
+        own = slice(batch.indptr[i], batch.indptr[i + 1])
+        spoken = rng.permutation(np.repeat(words[batch.terms[own]], batch.counts[own].astype(int)))
+        region, town = tree.paths[batch.nodes[i]]
+        yield region, town, _sentences(spoken.tolist())
 
 
 def _topics() -> tuple[tuple[str, ...], np.ndarray]:

@@ -81,6 +81,11 @@ def test_compose_has_the_topology(compose: dict) -> None:
         assert services[worker]["depends_on"]["master"]["condition"] == "service_healthy"
 
 
+def test_ports_are_published_on_this_machine_only_unless_asked_otherwise(compose: dict) -> None:
+    published = [port for service in compose["services"].values() for port in service.get("ports", [])]
+    assert published == [f"${{SPECTRAL_BIND:-127.0.0.1}}:{port}:{port}" for port in (8080, 18080)]
+
+
 def test_classes_that_containers_start_are_in_the_pinned_spark(compose: dict) -> None:
     jars = Path(pyspark.__file__).parent / "jars"
     core = next(jars.glob("spark-core_*.jar"))

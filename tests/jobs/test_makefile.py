@@ -44,3 +44,16 @@ def test_a_java_that_spark_can_use_is_enough(tmp_path: Path, script: str) -> Non
 
 def test_java_home_counts_even_where_path_has_an_old_one(tmp_path: Path) -> None:
     assert "'.[plot]'" in installs(tmp_path, says("11.0.2"), java_home=says("17.0.15"))
+
+
+def test_pip_shows_what_it_does_while_it_sets_up(tmp_path: Path) -> None:
+    said = installs(tmp_path, says("17.0.15"))
+    assert "pip install" in said
+    assert "--quiet" not in said
+
+
+def test_help_names_every_target() -> None:
+    text = (REPOSITORY / "Makefile").read_text()
+    targets = text.split("\n.PHONY: ")[1].split("\n")[0].split()
+    said = subprocess.check_output(["make", "help"], cwd=REPOSITORY, text=True)
+    assert [line.split()[1] for line in said.splitlines()] == [name for name in targets if name != "help"]

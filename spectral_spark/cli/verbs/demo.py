@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from spectral_spark.ingest.demo_corpus import DemoCorpus
 
 OUTPUT, DOCUMENTS = "out/demo", 5000
-PARTS = ("notes.jsonl", "corpus", "model", "scores", "evaluation.json", "report.html")
+PARTS = ("notes.jsonl", "notes", "today", "corpus", "model", "scores", "evaluation.json", "report.html")
 
 
 def plan(settings: Namespace) -> list[str]:
@@ -53,7 +53,7 @@ def commands(output: str, settings: Namespace) -> list[list[str]]:
 
 def run(run: "Run", settings: Namespace) -> None:
     from spectral_spark.files.model_files import read_model_files
-    from spectral_spark.ingest.demo_corpus import SEED, simulate_demo, write_demo
+    from spectral_spark.ingest.demo_corpus import SEED, simulate_demo, write_demo, write_sample_folders
 
     output = settings.output or OUTPUT
     seed = SEED if settings.seed is None else settings.seed
@@ -61,6 +61,7 @@ def run(run: "Run", settings: Namespace) -> None:
     with run.terminal.doing("simulating"):
         truth = simulate_demo(settings.documents or DOCUMENTS, seed)
         write_demo(truth, Path(output, "notes.jsonl"), seed)
+        write_sample_folders(Path(output, "notes"), Path(output, "today"), seed=seed)
     for words in commands(output, settings):
         run.terminal.say("", f"$ spectral-spark {shlex.join(words)}")
         run.step(words)
@@ -68,7 +69,12 @@ def run(run: "Run", settings: Namespace) -> None:
     run.terminal.say(
         "", *compare(truth, found), "",
         f"the demo took {duration(run.seconds)}; all of it is in {output}",
-        f"now open its report in a browser: {output}/report.html",
+        "what to try next:",
+        f"  open the report in a browser: {output}/report.html",
+        f"  fit a folder of text files:   spectral-spark ingest --source folders --input {output}/notes"
+        " --output out/notes/corpus",
+        "                                spectral-spark fit --corpus out/notes/corpus --model out/notes/model",
+        "  the other verbs:              spectral-spark --help",
     )
 
 
