@@ -31,8 +31,8 @@ from spectral_spark.errors import InputError
 from spectral_spark.fit.fit_settings import SAMPLE_WORDS, FitSettings
 from spectral_spark.refine import (
     DocumentSample,
-    Explorer,
-    ExploreSettings,
+    GibbsSampler,
+    GibbsSettings,
     RefineSettings,
     RefineState,
     refine_pass,
@@ -46,7 +46,7 @@ MEASURED = {"seconds", "loss", "lowest", "highest", "topics", "concentrations", 
 
 def refined(
     corpus: LocalCorpus, start: tuple[np.ndarray, np.ndarray], settings: RefineSettings, shards: int,
-    explore: ExploreSettings | None = None, seed: int = 0,
+    explore: GibbsSettings | None = None, seed: int = 0,
 ) -> Iterator[tuple[RefineState, float]]:
     """The state after sampling and every pass, the last of them settling, and the processor seconds since the start."""
     state = RefineState.start(*start, corpus.tree.parent, corpus.tree.level, corpus.tokens, corpus.train.n_documents)
@@ -54,7 +54,7 @@ def refined(
     began = time.process_time()
     if explore is not None:
         sample = DocumentSample.from_batches([corpus.train], SAMPLE_WORDS)
-        explorer = Explorer(state, sample, explore, settings, seed=seed, threads=THREADS)
+        explorer = GibbsSampler(state, sample, explore, settings, seed=seed, threads=THREADS)
         for _ in range(explore.sweeps):
             explorer.sweep()
         state = explorer.state()
@@ -122,7 +122,7 @@ def explore_rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
     start, usual = start_of(corpus, arguments), sweeps_of(corpus, arguments)
     for changed in (change for group in arguments.variants for change in VARIANTS[group]):
         sweeps = changed.get("sweeps", usual)
-        explore = ExploreSettings(**({"sweeps": usual} | changed)) if sweeps else None      # type: ignore[arg-type]
+        explore = GibbsSettings(**({"sweeps": usual} | changed)) if sweeps else None      # type: ignore[arg-type]
         name = ", ".join(f"{key} {value:g}" for key, value in changed.items()) or f"defaults, sweeps {usual}"
         loss = mean_of_orders(corpus, start, arguments, explore, arguments.shards[0])
         yield {"sampling": name, "passes": arguments.passes} | loss
@@ -134,13 +134,13 @@ def fit_rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
     start, sweeps = start_of(corpus, arguments), sweeps_of(corpus, arguments)
     for shards in arguments.shards:
         row = {"shards": shards, "sweeps": sweeps, "passes": arguments.passes}
-        explore = ExploreSettings(sweeps) if sweeps else None
+        explore = GibbsSettings(sweeps) if sweeps else None
         yield row | mean_of_orders(corpus, start, arguments, explore, shards)
 
 
 def mean_of_orders(
     corpus: LocalCorpus, start: tuple[np.ndarray, np.ndarray], arguments: argparse.Namespace,
-    explore: ExploreSettings | None, shards: int,
+    explore: GibbsSettings | None, shards: int,
 ) -> dict[str, Any]:
     """The loss of a fit, mean and range over several orders of the documents (and seeds)."""
     validation, found, spent = Validation(corpus), [], []
@@ -169,7 +169,7 @@ def tree_rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
     for level in range(int(depth), -1, -1):
         corpus = read(arguments, level)
         sweeps = sweeps_of(corpus, arguments)
-        explore = ExploreSettings(sweeps) if sweeps else None
+        explore = GibbsSettings(sweeps) if sweeps else None
         row = {"layers": level + 2, "nodes": len(corpus.tree), "sweeps": sweeps, "passes": arguments.passes}
         yield row | mean_of_orders(
             corpus, start_of(corpus, arguments), arguments, explore, arguments.shards[0]

@@ -18,8 +18,9 @@ from bench_corpus import BenchCorpus
 from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.evaluate.coherence import CooccurrenceKernel, cooccurrence_inputs, npmi, top_words, umass
 from spectral_spark.evaluate.diversity import topic_diversity
-from spectral_spark.refine.completion import CompletionKernel, completion_inputs, smoothed, unigram_of
-from spectral_spark.refine.infer import infer
+from spectral_spark.refine.completion import CompletionKernel, completion_inputs, unigram_of
+from spectral_spark.refine.fold_in import infer
+from spectral_spark.solve.reconstruct import smoothed_topics
 
 TOTALS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 SHARES = (0.0, 0.01, 0.05)
@@ -54,7 +55,7 @@ def _completion(
     choices = list(product(priors, SHARES))
     tried = []
     for prior, share in choices:
-        mixed = smoothed(topics, unigram, share)
+        mixed = smoothed_topics(topics, unigram, share)
         shared = completion_inputs(mixed, priors[prior][test.nodes], TOTALS, unigram)
         accumulator = CompletionKernel(seed).start(shared)
         for batch in bench_corpus.batches(alone):

@@ -10,16 +10,16 @@ from spectral_spark.data.kernel import Accumulator, Kernel
 
 
 @dataclass(frozen=True)
-class Together:
+class CompositeKernel:
     """Runs kernels side by side. Names of shared arrays and of results are ``kernel name + "/" + own name``."""
 
     kernels: Mapping[str, Kernel]
 
-    def start(self, shared: Mapping[str, np.ndarray]) -> "_TogetherAccumulator":
-        return _TogetherAccumulator({name: kernel.start(part(shared, name)) for name, kernel in self.kernels.items()})
+    def start(self, shared: Mapping[str, np.ndarray]) -> "_CompositeAccumulator":
+        return _CompositeAccumulator({name: kernel.start(part(shared, name)) for name, kernel in self.kernels.items()})
 
 
-class _TogetherAccumulator:
+class _CompositeAccumulator:
     def __init__(self, accumulators: Mapping[str, Accumulator]) -> None:
         self._accumulators = accumulators
 

@@ -18,7 +18,8 @@ from spectral_spark.errors import InputError
 from spectral_spark.evaluate.coherence import CooccurrenceKernel, cooccurrence_inputs, npmi, top_words, umass
 from spectral_spark.evaluate.diversity import topic_diversity
 from spectral_spark.ingest.translate import in_vocabulary
-from spectral_spark.refine.completion import ITERATIONS, CompletionKernel, completion_inputs, smoothed, unigram_of
+from spectral_spark.refine.completion import ITERATIONS, CompletionKernel, completion_inputs, unigram_of
+from spectral_spark.solve.reconstruct import smoothed_topics
 from spectral_spark.tree.nodes import DocumentTree
 
 CORPUS_COLUMNS = DocumentColumns(features=None, terms="terms", counts="counts", path="path", id="doc_id")
@@ -103,7 +104,7 @@ def evaluate_topics(
             corpus.packed, CooccurrenceKernel(), cooccurrence_inputs(words, d), name="coherence", progress=progress
         )
     unigram = unigram_of(counts["occurrences"] if reference is train else model.topics @ model.weights * _MANY)
-    topics = model.topics if model.topics.min() > 0 else smoothed(model.topics, unigram, SMOOTHING)
+    topics = model.topics if model.topics.min() > 0 else smoothed_topics(model.topics, unigram, SMOOTHING)
     with _packed(test, columns, d) as corpus:
         shared = completion_inputs(topics, model.node_priors(corpus.census.tree), model.concentration, unigram)
         sums = run_pass(corpus.packed, CompletionKernel(seed), shared, name="document completion", progress=progress)

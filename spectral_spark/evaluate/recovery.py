@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
-from scipy.spatial.distance import cdist
 
-from spectral_spark.errors import InputError
+from spectral_spark.solve.topic_pairs import paired_topics
 
 
 @dataclass(frozen=True, eq=False)
-class Recovery:
+class TopicRecovery:
     """Found topics matched to true ones, one to one, at the least total error.
 
     Attributes
@@ -28,7 +26,7 @@ class Recovery:
         return float(self.errors.mean())
 
 
-def recovery(found: np.ndarray, truth: np.ndarray) -> Recovery:
+def recovery(found: np.ndarray, truth: np.ndarray) -> TopicRecovery:
     """Match topics to the truth (Hungarian algorithm on half L1 distances).
 
     Parameters
@@ -36,10 +34,7 @@ def recovery(found: np.ndarray, truth: np.ndarray) -> Recovery:
     found : array of shape (d, k').
     truth : array of shape (d, k).
     """
-    if found.shape[0] != truth.shape[0]:
-        raise InputError(f"recovery: found topics have {found.shape[0]} words, true ones {truth.shape[0]}")
-    distance = 0.5 * cdist(truth.T, found.T, "cityblock")
-    rows, columns = linear_sum_assignment(distance)
+    rows, columns, distance = paired_topics(truth, found)
     match, errors = np.full(truth.shape[1], -1), np.ones(truth.shape[1])
     match[rows], errors[rows] = columns, distance[rows, columns]
-    return Recovery(match, errors)
+    return TopicRecovery(match, errors)

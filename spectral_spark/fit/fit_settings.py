@@ -4,7 +4,6 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from spectral_spark.errors import SettingsError
-from spectral_spark.files.directories import fingerprint
 from spectral_spark.refine.refine_settings import RefineSettings
 
 AUTO_BASIS = 128
@@ -83,8 +82,3 @@ class FitSettings:
         if isinstance(known.get("concentrations"), list):
             known["concentrations"] = tuple(known["concentrations"])
         return cls(**known)
-
-
-def vocabulary_fingerprint(words: tuple[str, ...] | None) -> str:
-    """Of the words in their order; empty when they are not known."""
-    return fingerprint(*words) if words else ""

@@ -11,6 +11,7 @@ import pyspark
 import scipy
 from pyspark.sql import DataFrame
 
+from spectral_spark.data.hashing import is_fingerprint_of, vocabulary_fingerprint
 from spectral_spark.data.one_thread import one_thread
 from spectral_spark.engine.checkpoints import Checkpoints, DirectoryCheckpoints, run_key
 from spectral_spark.engine.counted_corpus import CensusResult, take_census
@@ -20,7 +21,7 @@ from spectral_spark.engine.pack_counts import PackSettings, pack_counts
 from spectral_spark.engine.progress import Progress
 from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.files.model_files import NodeTable, TopicModelFiles
-from spectral_spark.fit.fit_settings import FitSettings, vocabulary_fingerprint
+from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.fit_summary import FitSummary
 from spectral_spark.fit.moment_step import Run, check_groups, collect_moments, find_basis, warn_of_fixed_tree
 from spectral_spark.fit.planned_passes import planned_passes
@@ -91,7 +92,7 @@ def fit_topics(
     source = inspect_documents(frame, columns, layers=settings.tree_layers, vocab_size=size)
     words = vocabulary_fingerprint(vocabulary)
     if basis is not None:
-        _check_basis(basis, source.vocab_size, words, settings.k)
+        _check_basis(basis, source.vocab_size, vocabulary, settings.k)
     check_memory(source.rows, source.vocab_size, settings.basis_columns(source.vocab_size), frame.sparkSession)
     key = run_key(source.fingerprint, source.vocab_size, settings.as_dict(), words, basis.fingerprint if basis else "",
                   __version__)
@@ -113,11 +114,11 @@ def fit_topics(
     return replace(fitted, summary=replace(fitted.summary, seconds=dict(run.seconds)))
 
 
-def _check_basis(basis: Basis, vocab_size: int, words: str, k: int | str) -> None:
+def _check_basis(basis: Basis, vocab_size: int, words: tuple[str, ...] | None, k: int | str) -> None:
     if basis.vocab_size != vocab_size:
         raise InputError(f"the basis is over {basis.vocab_size} words and the documents over {vocab_size}; bring the "
                          "documents into the vocabulary of the basis, as fit --basis does")
-    if words and basis.vocabulary_fingerprint and words != basis.vocabulary_fingerprint:
+    if words and basis.vocabulary_fingerprint and not is_fingerprint_of(basis.vocabulary_fingerprint, words):
         raise InputError("the basis was made for other words than the documents', or in another order; bring the "
                          "documents into the vocabulary of the basis, as fit --basis does")
     if k != "auto" and int(k) > basis.size:

@@ -21,7 +21,7 @@ from spectral_spark.fit.fit_settings import AUTO_BASIS, SAMPLE_WORDS, FitSetting
 from spectral_spark.moments.moment_kernel import MomentKernel
 from spectral_spark.moments.range_finder import RangeKernel
 from spectral_spark.refine.em_kernel import RefineKernel
-from spectral_spark.refine.gibbs import DocumentSample, Explorer, ExploreSettings
+from spectral_spark.refine.gibbs import DocumentSample, GibbsSampler, GibbsSettings
 from spectral_spark.refine.refine_settings import RefineSettings
 from spectral_spark.refine.refine_state import RefineState
 
@@ -179,7 +179,7 @@ def forecast(
     if settings.scores_candidates:
         steps.append(one_pass("choose", 12 * costs.refine, 0, 4 * 8 * d * k, sample / 2))
     if settings.explores:
-        draws = ExploreSettings(settings.sweeps(int(size.tokens))).draws(k, min(int(size.tokens), SAMPLE_WORDS))
+        draws = GibbsSettings(settings.sweeps(int(size.tokens))).draws(k, min(int(size.tokens), SAMPLE_WORDS))
         sample_entries = entries * min(1.0, SAMPLE_WORDS / max(size.tokens, 1))
         fetching = 0.0 if nearby else rates.job + sample_entries * rates.read_entry
         sweeping = draws * costs.sweep / threads
@@ -223,7 +223,7 @@ def _seconds_per_word(topics: np.ndarray, batch: CountBatch) -> float:
         float(batch.counts.sum()), float(batch.n_documents),
     )
     sample = DocumentSample.from_batches([batch], SAMPLE_WORDS)
-    explorer = Explorer(state, sample, ExploreSettings(surplus=0.0), RefineSettings())
+    explorer = GibbsSampler(state, sample, GibbsSettings(surplus=0.0), RefineSettings())
     explorer.sweep()
     return _repeated(explorer.sweep) / max(len(sample.words), 1)
 

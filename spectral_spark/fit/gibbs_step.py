@@ -14,7 +14,7 @@ from spectral_spark.engine.memory import driver_threads
 from spectral_spark.fit.fit_settings import SAMPLE_WORDS, FitSettings
 from spectral_spark.fit.moment_step import Run
 from spectral_spark.refine.backend import backend_name
-from spectral_spark.refine.gibbs import DocumentSample, Explorer, ExploreSettings
+from spectral_spark.refine.gibbs import DocumentSample, GibbsSampler, GibbsSettings
 from spectral_spark.refine.refine_settings import RefineSettings
 from spectral_spark.refine.refine_state import RefineState
 
@@ -32,8 +32,8 @@ def explore_topics(
                      "leave sampling out (exploreSweeps=0, --explore-sweeps 0)")
         with run.progress.watch(spark, f"sampling, {sweeps} sweeps"):
             sample = take_sample(corpus)
-            explorer = Explorer(
-                start, sample, ExploreSettings(sweeps), options, seed=settings.seed, threads=driver_threads(spark)
+            explorer = GibbsSampler(
+                start, sample, GibbsSettings(sweeps), options, seed=settings.seed, threads=driver_threads(spark)
             )
             for sweep in range(sweeps if sample.documents else 0):
                 explorer.sweep()

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from spectral_spark.data.composite_kernel import Together, joined, part
+from spectral_spark.data.composite_kernel import CompositeKernel, joined, part
 from spectral_spark.engine.counted_corpus import CensusResult
 from spectral_spark.engine.passes import run_halves
 from spectral_spark.fit.concentration_search import sample_rounds, without_zeros
@@ -32,7 +32,7 @@ def sample_check(
     d = basis.vocab_size
     probe = basis.scale[:, None] * np.random.default_rng([seed, 7]).standard_normal((d, PROBES))
     mean = topics.topics @ topics.weights
-    kernel = Together({"energy": RangeKernel(d, cap, by_length), "loss": CompletionKernel(seed, iterations=20)})
+    kernel = CompositeKernel({"energy": RangeKernel(d, cap, by_length), "loss": CompletionKernel(seed, iterations=20)})
     shared = joined({
         "energy": {"probe": probe, "factor": np.ones(len(corpus.census.tree))},
         "loss": completion_inputs(

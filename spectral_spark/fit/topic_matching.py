@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
-from scipy.spatial.distance import cdist
+
+from spectral_spark.solve.topic_pairs import paired_topics
 
 SAME = 0.3                  # topics that share less than this much of their mass are different topics
 
@@ -36,8 +36,8 @@ def match_topics(new: np.ndarray, old: np.ndarray, same: float = SAME) -> TopicM
     ----------
     new, old : arrays of shape (d, k), (d, k'), columns sum to one.
     """
-    shared = 1.0 - 0.5 * cdist(old.T, new.T, "cityblock")
-    rows, columns = linear_sum_assignment(-shared)
+    rows, columns, distance = paired_topics(old, new)
+    shared = 1.0 - distance
     partner = {int(r): int(c) for r, c in zip(rows, columns, strict=True) if shared[r, c] >= same}
     gone = [topic for topic in range(old.shape[1]) if topic not in partner]
     fresh = sorted(set(range(new.shape[1])) - set(partner.values()))

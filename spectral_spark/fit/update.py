@@ -26,7 +26,7 @@ from spectral_spark.fit.solve_step import Solved, solve_moments
 from spectral_spark.fit.topic_matching import describe_match, match_topics
 from spectral_spark.moments.moment_state import MomentState
 from spectral_spark.moments.sources import removal
-from spectral_spark.refine.fold_in import AbsorbKernel
+from spectral_spark.refine.fold_in import FoldInKernel
 from spectral_spark.refine.refine_settings import RefineSettings
 from spectral_spark.tree.census import Census
 from spectral_spark.tree.group_balance import group_weights
@@ -232,7 +232,7 @@ def _followed(
     def compute() -> dict[str, np.ndarray]:
         at = time.perf_counter()
         sums = run_pass(
-            corpus.packed, AbsorbKernel(), shared, name="absorb", state_bytes=start.topics.nbytes, progress=run.progress
+            corpus.packed, FoldInKernel(), shared, name="absorb", state_bytes=start.topics.nbytes, progress=run.progress
         )
         run.log.timed("absorb", corpus.documents, at)
         return sums

@@ -11,7 +11,7 @@ symbol                name here
 π (k,)                ``probabilities``
 σ²                    ``noise_variance``
 μ, cov(x)             ``mean``, ``Spectrum`` (leading eigenpairs and the trace)
-W (d, k), (W†)ᵀ       ``Whitening.matrix``, ``Whitening.lift``: Wᵀ (cov − σ² I) W = I
+W (d, k), (W†)ᵀ       ``RowWhitening.matrix``, ``RowWhitening.lift``: Wᵀ (cov − σ² I) W = I
 W3, W4                ``WhitenedCumulants.third``, ``.fourth`` (pairs × pairs)
 λ3, λ4                ``third_eigenvalues``, ``fourth_eigenvalues``
 z, z ∘ y              ``most_likely`` codes, posterior ``mean`` and ``activity``

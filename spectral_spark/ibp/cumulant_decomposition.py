@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from spectral_spark.ibp.cumulants import WhitenedCumulants
-from spectral_spark.ibp.packed_cumulants import pair_positions, pairs
+from spectral_spark.moments.symmetric_packing import pair_indices, pair_positions
+from spectral_spark.solve.symmetric_tensor import nearest_orthogonal
 
 _STARTS, _WARM_STEPS, _STEPS, _TOLERANCE = 10, 30, 1000, 1e-14
 THIRD_WEIGHT, FOURTH_WEIGHT = 4.0, 1.0
@@ -13,7 +14,7 @@ THIRD_WEIGHT, FOURTH_WEIGHT = 4.0, 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Decomposition:
+class CumulantDecomposition:
     """W3 ≈ Σ λ3_i v_i^⊗3 and W4 ≈ Σ λ4_i v_i^⊗4.
 
     Attributes
@@ -37,7 +38,7 @@ class Contraction:
     def __init__(self, cumulants: WhitenedCumulants) -> None:
         k = cumulants.k
         self.k = k
-        self._first, self._second = pairs(k)
+        self._first, self._second = pair_indices(k)
         self._multiplicity = np.where(self._first == self._second, 1.0, 2.0)
         self._positions = pair_positions(k)
         self._third = cumulants.third[self._first, self._second]        # (pairs, k)
@@ -78,7 +79,7 @@ def joint_decomposition(
     fourth_weight: float = FOURTH_WEIGHT,
     starts: int = _STARTS,
     seed: int = 0,
-) -> Decomposition:
+) -> CumulantDecomposition:
     """Ascend Σ (w3 λ3² + w4 λ4²) over orthogonal V by V ← polar(gradient), from several starts.
 
     Third moments alone are blind at π = ½ and fourth moments at π ≈ .21 and .79; together they are never blind for
@@ -97,20 +98,14 @@ def joint_decomposition(
 
 def finish(
     contraction: Contraction, vectors: np.ndarray, weights: tuple[float, float], solver: str
-) -> Decomposition:
+) -> CumulantDecomposition:
     """Eigenvalues of both tensors along given orthogonal columns, and what they leave unexplained."""
     third = (contraction.third(vectors) * vectors).sum(axis=0)
     fourth = (contraction.fourth(vectors) * vectors).sum(axis=0)
     total = float(np.dot(weights, contraction.norms()))
     explained = weights[0] * (third**2).sum() + weights[1] * (fourth**2).sum()
     residual = max(1.0 - float(explained) / total, 0.0) if total > 0 else 0.0
-    return Decomposition(vectors, third, fourth, residual, solver)
-
-
-def polar(matrix: np.ndarray) -> np.ndarray:
-    """The orthogonal matrix nearest to a square matrix."""
-    left, _, right = np.linalg.svd(matrix)
-    return left @ right
+    return CumulantDecomposition(vectors, third, fourth, residual, solver)
 
 
 def _start(
@@ -137,7 +132,7 @@ def _ascend(
         if value > best:
             best, best_vectors = value, vectors
         gradient = 3 * weights[0] * third * third_values + 4 * weights[1] * fourth * fourth_values
-        moved = polar(gradient)
+        moved = nearest_orthogonal(gradient)
         still = np.abs(np.abs((moved * vectors).sum(axis=0)) - 1.0).max() < _TOLERANCE
         vectors = moved
         if still:

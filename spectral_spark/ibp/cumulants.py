@@ -7,13 +7,13 @@ from functools import lru_cache
 import numpy as np
 
 from spectral_spark.data.dense_batch import DenseBatch
-from spectral_spark.ibp.packed_cumulants import (
+from spectral_spark.ibp.packed_cumulants import pairs_before, quadruple_indices, unpack4
+from spectral_spark.moments.symmetric_packing import (
+    pair_count,
+    pair_indices,
     pair_positions,
-    pairs,
-    pairs_before,
-    sorted_indices,
-    unpack_fourth,
-    unpack_third,
+    triple_indices,
+    unpack3,
 )
 
 _CHUNK_VALUES = 200_000
@@ -43,7 +43,7 @@ class _CumulantAccumulator:
         self._shift = whitening.T @ mean
         self._shift_is_safe = float((np.abs(whitening).T @ np.abs(mean)).max()) < _SAFE_SHIFT
         k = whitening.shape[1]
-        total = k * (k + 1) // 2
+        total = pair_count(k)
         self._chunk_rows = int(np.clip(_CHUNK_VALUES // total, 256, 2048))
         self._second, self._third = np.zeros((k, k)), np.zeros((total, k))
         self._blocks = [np.zeros(shape) for shape in _block_shapes(k)]
@@ -83,7 +83,7 @@ class _CumulantAccumulator:
 
 
 def _block_shapes(k: int) -> list[tuple[int, int]]:
-    total = k * (k + 1) // 2
+    total = pair_count(k)
     starts = [(start, min(start + _GROUP, k)) for start in range(0, k, _GROUP)]
     return [
         (stop * (stop + 1) // 2 - start * (start + 1) // 2, total - pairs_before(k, start)) for start, stop in starts
@@ -93,9 +93,9 @@ def _block_shapes(k: int) -> list[tuple[int, int]]:
 @lru_cache(maxsize=8)
 def _gather(k: int) -> tuple[np.ndarray, np.ndarray]:
     """Where the packed entries of the third and fourth moment stand in what the accumulator holds."""
-    i, j, l = sorted_indices(k, 3)
+    i, j, l = triple_indices(k)
     third = pair_positions(k)[i, j] * k + l
-    i, j, l, m = sorted_indices(k, 4)
+    i, j, l, m = quadruple_indices(k)
     shapes = np.array(_block_shapes(k))
     offsets = np.concatenate(([0], np.cumsum(shapes.prod(axis=1))[:-1]))
     group = j // _GROUP
@@ -132,13 +132,13 @@ def whitened_cumulants(
     the fourth moment is subtracted along with the Gaussian one (formulas §10)."""
     k = whitening.shape[1]
     second = arrays["second"] / rows
-    fourth = unpack_fourth(arrays["fourth"] / rows, k) - gaussian_fourth(second)
-    return WhitenedCumulants(whitening.T @ mean, unpack_third(arrays["third"] / rows, k), fourth)
+    fourth = unpack4(arrays["fourth"] / rows, k) - gaussian_fourth(second)
+    return WhitenedCumulants(whitening.T @ mean, unpack3(arrays["third"] / rows, k), fourth)
 
 
 def gaussian_fourth(second: np.ndarray) -> np.ndarray:
     """sym3(C ⊗ C) over index pairs: the fourth moment of a Gaussian with covariance C of shape (k, k)."""
-    a, b = pairs(len(second))
+    a, b = pair_indices(len(second))
     flat = second[a, b]
     crossed = second[np.ix_(a, a)] * second[np.ix_(b, b)] + second[np.ix_(a, b)] * second[np.ix_(b, a)]
     return np.outer(flat, flat) + crossed

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from spectral_spark.ibp.cumulant_decomposition import Contraction, Decomposition, finish
+from spectral_spark.ibp.cumulant_decomposition import Contraction, CumulantDecomposition, finish
 from spectral_spark.ibp.cumulants import WhitenedCumulants
 
 _CLEAR, _STARTS, _STEPS, _TOLERANCE = 1.0, 20, 200, 1e-15
 
 
-def paper_decomposition(cumulants: WhitenedCumulants, *, third: bool = True, seed: int = 0) -> Decomposition:
+def paper_decomposition(cumulants: WhitenedCumulants, *, third: bool = True, seed: int = 0) -> CumulantDecomposition:
     """Power iterations with deflation: W3 while |λ3| > 1, then W4 in the space that is left (Algorithm 1).
 
     Parameters

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spectral_spark.ibp.cumulant_decomposition import Decomposition
+from spectral_spark.ibp.cumulant_decomposition import CumulantDecomposition
 from spectral_spark.ibp.feature_model import FeatureModel, largest_entry_positive
-from spectral_spark.ibp.row_whitening import Whitening
+from spectral_spark.ibp.row_whitening import RowWhitening
 from spectral_spark.ibp.source_kinds import Kind
 
 OFFSETS = ("auto", "none", "free")
@@ -19,7 +19,7 @@ picks directions of large |λ4|, so one deviation misses half of them; three tak
 
 
 @dataclass(frozen=True, eq=False)
-class Recovery:
+class RecoveredFeatures:
     """A model and what it was chosen from.
 
     Attributes
@@ -42,9 +42,9 @@ class Recovery:
 
 
 def recover_features(
-    decomposition: Decomposition, whitening: Whitening, mean: np.ndarray, kind: Kind, rows: float,
+    decomposition: CumulantDecomposition, whitening: RowWhitening, mean: np.ndarray, kind: Kind, rows: float,
     offset: str = "auto", probabilities: str = "eigenvalues",
-) -> Recovery:
+) -> RecoveredFeatures:
     """Probabilities, signs and the dictionary.
 
     Parameters
@@ -61,8 +61,9 @@ def recover_features(
 
 
 def _binary(
-    decomposition: Decomposition, whitening: Whitening, mean: np.ndarray, rows: float, offset: str, probabilities: str
-) -> Recovery:
+    decomposition: CumulantDecomposition, whitening: RowWhitening, mean: np.ndarray, rows: float, offset: str,
+    probabilities: str,
+) -> RecoveredFeatures:
     columns = whitening.lift @ decomposition.vectors
     along = decomposition.vectors.T @ (whitening.matrix.T @ mean)          # ±√(π/(1−π)), formulas §10
     nearest, distances = _match_skewness(along, decomposition.third_eigenvalues)
@@ -78,7 +79,7 @@ def _binary(
     base = mean - dictionary @ pi if used == "free" else np.zeros(len(mean))
     model = FeatureModel("binary", dictionary, pi, base, whitening.noise_variance)
     order = model.order()
-    return Recovery(model.ordered(), from_mean[order], from_eigenvalues[order], misfit, used, 0)
+    return RecoveredFeatures(model.ordered(), from_mean[order], from_eigenvalues[order], misfit, used, 0)
 
 
 def _match_skewness(along: np.ndarray, skew: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -96,8 +97,8 @@ def _match_skewness(along: np.ndarray, skew: np.ndarray) -> tuple[np.ndarray, np
 
 
 def _sparse(
-    decomposition: Decomposition, whitening: Whitening, mean: np.ndarray, kind: Kind, rows: float
-) -> Recovery:
+    decomposition: CumulantDecomposition, whitening: RowWhitening, mean: np.ndarray, kind: Kind, rows: float
+) -> RecoveredFeatures:
     assert kind.kurtosis is not None
     excess = decomposition.fourth_eigenvalues
     from_eigenvalues = np.clip(kind.kurtosis / np.maximum(excess + 3, 1e-12), 0.25 / rows, 1.0)
@@ -112,7 +113,7 @@ def _sparse(
     model = FeatureModel(kind.name, columns / np.sqrt(kind.variance * pi), pi, mean, whitening.noise_variance)
     unknown = np.full(len(pi), np.nan)
     unidentified = len(gaussian) if len(gaussian) > 1 else 0
-    return Recovery(model.ordered(), unknown, from_eigenvalues[model.order()], 0.0, "free", unidentified)
+    return RecoveredFeatures(model.ordered(), unknown, from_eigenvalues[model.order()], 0.0, "free", unidentified)
 
 
 def _principal_axes(columns: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from spectral_spark.ibp.spectrum import Spectrum
 
 
 @dataclass(frozen=True, eq=False)
-class Whitening:
+class RowWhitening:
     """Wᵀ (cov − σ² I) W = I.
 
     Attributes
@@ -24,7 +24,7 @@ class Whitening:
     noise_variance: float
 
 
-def whiten(spectrum: Spectrum, k: int, noise_variance: float | None = None) -> Whitening:
+def whiten_rows(spectrum: Spectrum, k: int, noise_variance: float | None = None) -> RowWhitening:
     """Whitening of the k leading directions; σ² is estimated from the rest of the spectrum unless it is given."""
     noise = spectrum.noise_variance(k) if noise_variance is None else noise_variance
     signal = spectrum.values[:k] - noise
@@ -37,4 +37,4 @@ def whiten(spectrum: Spectrum, k: int, noise_variance: float | None = None) -> W
         )
     scale = np.sqrt(signal)
     vectors = spectrum.vectors[:, :k]
-    return Whitening(vectors / scale, vectors * scale, noise)
+    return RowWhitening(vectors / scale, vectors * scale, noise)

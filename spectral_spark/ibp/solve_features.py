@@ -4,23 +4,23 @@ from dataclasses import dataclass
 
 from spectral_spark.data.dense_batch import Runner
 from spectral_spark.errors import SettingsError
-from spectral_spark.ibp.cumulant_decomposition import Decomposition, joint_decomposition
+from spectral_spark.ibp.cumulant_decomposition import CumulantDecomposition, joint_decomposition
 from spectral_spark.ibp.cumulants import CumulantKernel, WhitenedCumulants, whitened_cumulants
 from spectral_spark.ibp.feature_model import FeatureModel
-from spectral_spark.ibp.packed_cumulants import packed_size
+from spectral_spark.ibp.packed_cumulants import quadruple_count
 from spectral_spark.ibp.paper_split import paper_decomposition
 from spectral_spark.ibp.polish import polish_features
-from spectral_spark.ibp.recover import OFFSETS, PROBABILITIES, Recovery, recover_features
+from spectral_spark.ibp.recover import OFFSETS, PROBABILITIES, RecoveredFeatures, recover_features
 from spectral_spark.ibp.row_means import ColumnMeans, MeanKernel, column_means
-from spectral_spark.ibp.row_whitening import whiten
+from spectral_spark.ibp.row_whitening import whiten_rows
 from spectral_spark.ibp.source_kinds import KINDS, Kind, kind_named
 from spectral_spark.ibp.spectrum import (
     EXACT_WIDTH,
     MAX_FEATURES,
-    RankChoice,
+    FeatureCount,
     Spectrum,
     check_request,
-    choose_rank,
+    choose_feature_count,
     collect_spectrum,
 )
 
@@ -86,9 +86,9 @@ class IbpFit:
     model: FeatureModel
     means: ColumnMeans
     spectrum: Spectrum
-    rank: RankChoice
-    decomposition: Decomposition
-    recovery: Recovery
+    rank: FeatureCount
+    decomposition: CumulantDecomposition
+    recovery: RecoveredFeatures
 
 
 def fit_features(run: Runner, width: int, settings: IbpSettings) -> IbpFit:
@@ -114,8 +114,8 @@ def fit_features(run: Runner, width: int, settings: IbpSettings) -> IbpFit:
         check_request(int(settings.k), width, means.rows)
     wanted = (MAX_FEATURES if settings.k == "auto" else int(settings.k)) + _OVERSAMPLING
     spectrum = collect_spectrum(run, means, wanted, seed=settings.seed, power_passes=settings.power_passes)
-    rank = choose_rank(spectrum, settings.k, settings.noise_variance)
-    whitening = whiten(spectrum, rank.k, settings.noise_variance)
+    rank = choose_feature_count(spectrum, settings.k, settings.noise_variance)
+    whitening = whiten_rows(spectrum, rank.k, settings.noise_variance)
     shared = {"mean": means.mean, "whitening": whitening.matrix}
     sums = run(CumulantKernel(), shared, "cumulants")
     cumulants = whitened_cumulants(sums, means.rows, means.mean, whitening.matrix)
@@ -137,10 +137,10 @@ def largest_state(width: int, settings: IbpSettings) -> int:
     """Bytes of the largest state that any pass sums."""
     k = MAX_FEATURES if settings.k == "auto" else int(settings.k)
     covariance = width * (width if width <= EXACT_WIDTH else k + _OVERSAMPLING)
-    return 8 * max(covariance, packed_size(min(k, width), 4), width * k)
+    return 8 * max(covariance, quadruple_count(min(k, width)), width * k)
 
 
-def decompose(cumulants: WhitenedCumulants, kind: Kind, solver: str, seed: int) -> Decomposition:
+def decompose(cumulants: WhitenedCumulants, kind: Kind, solver: str, seed: int) -> CumulantDecomposition:
     """The decomposition by the solver of that name; W3 is left out where y is symmetric."""
     if solver == "paper":
         return paper_decomposition(cumulants, third=kind.is_binary, seed=seed)

@@ -45,7 +45,7 @@ class Spectrum:
 
 
 @dataclass(frozen=True)
-class RankChoice:
+class FeatureCount:
     """How many features, and why: the eigenvalue that had to be exceeded and the rule in words."""
 
     k: int
@@ -86,7 +86,7 @@ def _ritz(probe: np.ndarray, product: np.ndarray, trace: float, rows: int) -> Sp
     return Spectrum(values[::-1], probe @ rotation[:, ::-1], trace, rows)
 
 
-def choose_rank(spectrum: Spectrum, k: int | str, noise_variance: float | None = None) -> RankChoice:
+def choose_feature_count(spectrum: Spectrum, k: int | str, noise_variance: float | None = None) -> FeatureCount:
     """k as given, or the number of eigenvalues above the upper edge of what noise alone would show.
 
     The edge is that of Marchenko and Pastur for the remaining d − k directions, with a margin of 5%, for noise of
@@ -94,7 +94,7 @@ def choose_rank(spectrum: Spectrum, k: int | str, noise_variance: float | None =
     """
     if k != "auto":
         _check_rank(spectrum, int(k))
-        return RankChoice(int(k), _edge(spectrum, int(k), noise_variance), "given")
+        return FeatureCount(int(k), _edge(spectrum, int(k), noise_variance), "given")
     limit = min(most_features(spectrum.width, spectrum.rows), len(spectrum.values), spectrum.width - 1)
     found = 0
     while found < limit and spectrum.values[found] > _edge(spectrum, found, noise_variance):
@@ -108,7 +108,7 @@ def choose_rank(spectrum: Spectrum, k: int | str, noise_variance: float | None =
     edge = _edge(spectrum, found, noise_variance)
     reached = found == limit and found < len(spectrum.values) and spectrum.values[found] > edge
     rule = "noise edge" + (f", stopped at the most that {spectrum.rows:.0f} rows allow" if reached else "")
-    return RankChoice(found, edge, rule)
+    return FeatureCount(found, edge, rule)
 
 
 def most_features(width: int, rows: float) -> int:

@@ -11,11 +11,11 @@ from pyarrow import fs
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spectral_spark.data.hashing import vocabulary_fingerprint
 from spectral_spark.errors import FormatError, InputError
 from spectral_spark.files.directories import resolve
 from spectral_spark.files.spark_paths import spark_readable
 from spectral_spark.ingest.corpus_fingerprint import contents
-from spectral_spark.ingest.vocabulary import vocabulary_fingerprint
 
 CORPUS_KIND, CORPUS_VERSION = "spectral-corpus", 1
 CORPUS_JSON = "corpus.json"
@@ -68,7 +68,7 @@ class Corpus:
 
     def verify(self) -> None:
         """Read every document and compare with the fingerprint."""
-        found = contents(self.documents(), vocabulary_fingerprint(list(self.vocabulary)))
+        found = contents(self.documents(), vocabulary_fingerprint(self.vocabulary))
         if found.fingerprint != self.fingerprint:
             raise FormatError(f"corpus '{self.path}' differs from its fingerprint; it is damaged, ingest it again")
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spectral_spark.data.count_batch import CountBatch
+from spectral_spark.data.hashing import GOLDEN_GAMMA, mixed_bits
 from spectral_spark.errors import SettingsError
 from spectral_spark.tree.nodes import DocumentTree
 
@@ -85,7 +86,8 @@ def simulate_hdp(
     documents = np.array([own.get(path, 0) for path in document_tree.paths])
     nodes = np.repeat(np.arange(len(document_tree), dtype=np.int32), documents)
     theta = _dirichlet(rng, g[-1] * proportions[nodes])
-    keys = _scrambled(np.arange(len(nodes), dtype=np.uint64) + rng.integers(2**63, dtype=np.uint64))
+    numbers = np.arange(1, len(nodes) + 1, dtype=np.uint64) + rng.integers(2**63, dtype=np.uint64)
+    keys = mixed_bits(numbers * GOLDEN_GAMMA).view(np.int64)
     batch = _draw_words(rng, phi, theta, _draw_lengths(rng, lengths, len(nodes)), nodes, keys)
     return SimulatedCorpus(batch, document_tree, phi, root, proportions, theta)
 
@@ -155,11 +157,3 @@ def _draw_words(
 def _draw_terms(rng: np.random.Generator, cumulative: np.ndarray, size: int) -> np.ndarray:
     drawn = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
     return np.minimum(drawn, len(cumulative) - 1)
-
-
-def _scrambled(numbers: np.ndarray) -> np.ndarray:
-    """The SplitMix64 finaliser: numbers in a row become keys that look like hashes."""
-    x = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return (x ^ (x >> np.uint64(31))).view(np.int64)

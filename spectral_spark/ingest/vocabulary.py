@@ -1,6 +1,5 @@
 """The words of the corpus: chosen from the training documents, in an order that depends on nothing else."""
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spectral_spark.data.hashing import vocabulary_fingerprint
 from spectral_spark.errors import InputError
 from spectral_spark.ingest.ingest_settings import IngestSettings
 
@@ -60,15 +60,6 @@ class Vocabulary:
     @property
     def fingerprint(self) -> str:
         return vocabulary_fingerprint(self.terms.to_pylist())
-
-
-def vocabulary_fingerprint(terms: list[str]) -> str:
-    """SHA-256 of the words in order."""
-    digest = hashlib.sha256()
-    for term in terms:
-        data = term.encode()
-        digest.update(len(data).to_bytes(4, "little") + data)
-    return digest.hexdigest()
 
 
 def term_statistics(documents: DataFrame) -> DataFrame:

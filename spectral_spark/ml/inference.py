@@ -11,7 +11,7 @@ from spectral_spark.engine.arrow_column import with_arrow_column
 from spectral_spark.engine.broadcast_cache import hold
 from spectral_spark.engine.documents import DocumentColumns, document_columns
 from spectral_spark.engine.lists import flat_lists
-from spectral_spark.refine.infer import infer
+from spectral_spark.refine.fold_in import infer
 
 
 class Proportions:

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 
-from spectral_spark.errors import InputError
+from spectral_spark.errors import FormatError, InputError
 from spectral_spark.files.directories import SavedDirectory, Staging, fingerprint, new_directory, open_directory
 
 BASIS_KIND, BASIS_VERSION = "spectral-basis", 1
@@ -84,3 +85,25 @@ class Basis:
     def read_from(cls, saved: SavedDirectory, prefix: str = "") -> "Basis":
         about = saved.read_json(f"{prefix}basis.json")
         return cls(saved.read_array(f"{prefix}scale"), saved.read_array(f"{prefix}directions"), about["vocabulary"])
+
+
+def save_shared_basis(
+    basis: Basis, words: tuple[str, ...], path: str | os.PathLike[str], *, overwrite: bool = False
+) -> None:
+    """Write the basis and its d words, in the order of their ids."""
+    with new_directory(path, BASIS_KIND, BASIS_VERSION, overwrite=overwrite) as staging:
+        basis.write_into(staging)
+        staging.write_table("vocabulary", pa.table({
+            "term_id": pa.array(range(len(words)), pa.int32()), "term": pa.array(words, pa.string()),
+        }))
+
+
+def load_shared_basis(path: str | os.PathLike[str]) -> tuple[Basis, tuple[str, ...]]:
+    """The basis and its words."""
+    saved = open_directory(path, BASIS_KIND, BASIS_VERSION)
+    if not saved.has("vocabulary/part-0.parquet"):
+        raise FormatError(f"basis '{path}' was saved without its words; make it with 'spectral-spark basis'")
+    basis, words = Basis.read_from(saved), tuple(saved.read_table("vocabulary")["term"].to_pylist())
+    if len(words) != basis.vocab_size:
+        raise FormatError(f"basis '{path}' has {basis.vocab_size} rows and {len(words)} words; it is damaged")
+    return basis, words

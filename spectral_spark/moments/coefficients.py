@@ -43,21 +43,6 @@ def hdp_coefficients(concentrations: Sequence[float]) -> HDPCoefficients:
     return _finished(shares[:, 0])
 
 
-def tree_coefficients(weights: np.ndarray, concentrations: Sequence[Sequence[float]]) -> HDPCoefficients:
-    """Coefficients for documents with paths of their own.
-
-    Parameters
-    ----------
-    weights : array of shape (documents,), η; any scale.
-    concentrations : for each document those on its path, from the root's children to the document.
-    """
-    weights = np.asarray(weights, dtype=float)
-    if len(weights) != len(concentrations) or not weights.sum() > 0:
-        raise SettingsError(f"{len(weights)} document weights with sum {weights.sum()} for {len(concentrations)} paths")
-    each = np.array([_shares_of(path) for path in concentrations]).T
-    return _finished(each @ (weights / weights.sum()))
-
-
 def node_coefficients(
     tree: DocumentTree, node_concentration: np.ndarray, document_concentration: np.ndarray, node_weight: np.ndarray
 ) -> HDPCoefficients:
@@ -131,13 +116,6 @@ def _drawn(shares: np.ndarray, g: np.ndarray) -> np.ndarray:
         c35 * all_kept + c2 * one_new,
         c6 * all_kept + 3.0 * c3 * one_new + all_new,
     ])
-
-
-def _shares_of(path: Sequence[float]) -> np.ndarray:
-    shares = _ROOT[:, None]
-    for g in checked_concentrations(path):
-        shares = _drawn(shares, np.array([g]))
-    return shares[:, 0]
 
 
 def _finished(shares: np.ndarray) -> HDPCoefficients:

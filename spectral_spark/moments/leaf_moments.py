@@ -12,7 +12,7 @@ import numpy as np
 from spectral_spark.errors import InputError
 from spectral_spark.moments.projection import ProjectedBatch
 from spectral_spark.moments.symmetric_packing import pack2, pack_placements, pair_count
-from spectral_spark.moments.third_moment import CubeSums, add_cubes
+from spectral_spark.moments.third_moment import CubeSums
 
 TOTALS = ("weight", "documents", "tokens")
 _WORDS_PER_BLOCK = 1024
@@ -44,10 +44,6 @@ class LeafSums:
         self.word_weights[batch.words] += batch.word_sums(np.stack([w1, w2, w3], axis=1))
         self.word_third[batch.words] += batch.word_sums(batch.y * w3[:, None])
         return w3
-
-    def add_with_cubes(self, batch: ProjectedBatch, weight: np.ndarray) -> None:
-        """Add documents with weights η of shape (n,)."""
-        add_cubes([self.third], batch.by_direction, [self.add(batch, weight)])
 
 
 def sums_arrays(slots: list[LeafSums]) -> dict[str, np.ndarray]:

@@ -8,11 +8,12 @@ import scipy.sparse as sp
 
 from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.moments.clean_counts import prepared, selected
-from spectral_spark.moments.group_sums import GroupSums
+from spectral_spark.moments.group_moments import GroupSums
 from spectral_spark.moments.leaf_moments import LeafSums, sums_arrays
 from spectral_spark.moments.projection import ProjectedBatch, WordIndex
 from spectral_spark.moments.symmetric_packing import pair_count, triple_count
 from spectral_spark.moments.third_moment import add_cubes
+from spectral_spark.tree.weights import document_weights
 
 NOISE_BINS_PER_OCTAVE, NOISE_LOWEST, NOISE_BINS = 4, -60, 320
 
@@ -26,13 +27,18 @@ class MomentKernel:
     node's documents; and where there are groups "group" of shape (nodes,), -1 for none ("group_self": see GroupSums).
     ``moments.moment_plan`` makes all of them.
 
-    Arrays: those of :func:`~spectral_spark.moments.leaf_moments.sums_arrays`; "node_first" (nodes, p), Σ u y/m with u
-    = m or 1; "node_counts" (nodes, 4): documents, Σm, Σm², Σm³; "noise" (bins, 2): documents and Σ η/(m−1) by the
-    size of η/(m−1); "dropped" (1,); and with groups those of :class:`~spectral_spark.moments.group_sums.GroupSums`.
-    Parameters ---------- vocab_size : number of words d. cap : highest count of a word in a document, None for no
-    cap. by_length : whether documents weigh in proportion to their words. slots : sets of documents that are summed
-    apart from each other. groups : number of groups with statistics of their own. distinct : whether to collect what
-    averages over distinct documents need.
+    Arrays: those of :func:`~spectral_spark.moments.leaf_moments.sums_arrays`; "node_first" (nodes, p), Σ u y/m with
+    u = m or 1; "node_counts" (nodes, 4): documents, Σm, Σm², Σm³; "noise" (bins, 2): documents and Σ η/(m−1) by the
+    size of η/(m−1); "dropped" (1,); and with groups those of :class:`~spectral_spark.moments.group_moments.GroupSums`.
+
+    Parameters
+    ----------
+    vocab_size : number of words d.
+    cap : highest count of a word in a document, None for no cap.
+    by_length : whether documents weigh in proportion to their words.
+    slots : number of sets of documents that are summed separately.
+    groups : number of groups with statistics of their own.
+    distinct : whether to collect what averages over distinct documents need.
     """
 
     vocab_size: int
@@ -83,7 +89,7 @@ class MomentAccumulator:
     def _add(self, documents: CountBatch, sums: LeafSums) -> None:
         batch = ProjectedBatch(documents, self._basis, self._index)
         own = batch.lengths if self._kernel.by_length else np.ones(len(batch.lengths))
-        weight = own * self._factor[documents.nodes]
+        weight = document_weights(self._factor, self._kernel.by_length, documents.nodes, batch.lengths)
         third_weight = sums.add(batch, weight)
         if self._groups is None:
             add_cubes([sums.third], batch.by_direction, [third_weight])

@@ -17,7 +17,7 @@ from spectral_spark.moments.basis import Basis
 from spectral_spark.moments.coefficients import HDPCoefficients, hdp_coefficients, level_coefficients
 from spectral_spark.moments.group_moments import GroupAverages, GroupStatistics
 from spectral_spark.moments.leaf_moments import LeafMoments
-from spectral_spark.moments.projected_moments import ProjectedMoments
+from spectral_spark.moments.projection import ProjectedMoments
 from spectral_spark.moments.sources import added, subtracted
 from spectral_spark.moments.symmetric_packing import unpack2, unpack3
 from spectral_spark.tree.census import Census

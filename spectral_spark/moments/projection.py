@@ -1,11 +1,28 @@
-"""One batch of documents as the kernels see it: weights, projections, and sums over its words."""
+"""Documents and moments in the basis: what the kernels see of a batch, and what the solvers see of a corpus."""
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
 from spectral_spark.data.count_batch import CountBatch
+
+
+@dataclass(frozen=True, eq=False)
+class ProjectedMoments:
+    """Unbiased weighted-mean moments in a basis of p columns (weights sum to one).
+
+    Attributes
+    ----------
+    first : array of shape (p,), BᵀM1.
+    second : symmetric array of shape (p, p), BᵀM2B.
+    third : symmetric array of shape (p, p, p), M3(B, B, B).
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    third: np.ndarray
 
 
 class WordIndex:

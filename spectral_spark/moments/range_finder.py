@@ -14,6 +14,7 @@ from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.moments.basis import Basis
 from spectral_spark.moments.clean_counts import prepared
 from spectral_spark.moments.projection import ProjectedBatch, WordIndex
+from spectral_spark.tree.weights import document_weights
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class RangeAccumulator:
         if documents.n_documents == 0:
             return
         seen = ProjectedBatch(documents, self._probe, self._index)
-        weight = self._factor[documents.nodes] * (seen.lengths if self._kernel.by_length else 1.0)
+        weight = document_weights(self._factor, self._kernel.by_length, documents.nodes, seen.lengths)
         pair_weight = weight * seen.per_pair
         self._product[seen.words] += seen.word_sums(seen.y * pair_weight[:, None])
         self._words[seen.words] += seen.word_sums(np.stack([weight * seen.per_word, pair_weight], axis=1))

@@ -55,12 +55,6 @@ def unpack2(packed: np.ndarray, p: int) -> np.ndarray:
     return packed[..., pair_positions(p)]
 
 
-def pack3(tensor: np.ndarray) -> np.ndarray:
-    """Distinct entries of a symmetric tensor: (p, p, p) → (triples,)."""
-    i, j, l = triple_indices(tensor.shape[-1])
-    return tensor[i, j, l]
-
-
 def unpack3(packed: np.ndarray, p: int) -> np.ndarray:
     """(triples,) → symmetric (p, p, p)."""
     i, j, l = triple_indices(p)

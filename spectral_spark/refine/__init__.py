@@ -12,12 +12,12 @@
 
 from spectral_spark.refine.em_kernel import RefineKernel
 from spectral_spark.refine.em_passes import drop_dead, refine_pass, settle_pass
-from spectral_spark.refine.gibbs import DocumentSample, Explorer, ExploreSettings
-from spectral_spark.refine.infer import infer
+from spectral_spark.refine.fold_in import infer
+from spectral_spark.refine.gibbs import DocumentSample, GibbsSampler, GibbsSettings
 from spectral_spark.refine.refine_settings import RefineSettings
 from spectral_spark.refine.refine_state import RefineState
 
 __all__ = [
-    "DocumentSample", "ExploreSettings", "Explorer", "RefineKernel", "RefineSettings", "RefineState", "drop_dead",
+    "DocumentSample", "GibbsSampler", "GibbsSettings", "RefineKernel", "RefineSettings", "RefineState", "drop_dead",
     "infer", "refine_pass", "settle_pass",
 ]

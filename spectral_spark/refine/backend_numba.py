@@ -7,24 +7,20 @@ come from the caller and views are avoided: that keeps compiling near a second a
 pays once (numba's cache on disk is a pickle, so it is not used).
 """
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
-from spectral_spark.refine.fixed_point import (
-    DOCUMENT_STEP,
-    FIXED_POINT,
-    MIX_1,
-    MIX_2,
-    PRIOR_BITS,
-    PRIOR_STEPS,
-    UNIFORM,
-    WORD_STEP,
-)
+from spectral_spark.data.hashing import GOLDEN_GAMMA, mixed_bits, unit_interval
+from spectral_spark.refine.fixed_point import DOCUMENT_STEP, FIXED_POINT, PRIOR_BITS, PRIOR_STEPS
 
 NEGLIGIBLE = 1e-9            # words: a topic below this in a document does not come back and moves no result visibly
 _LOG2E, _LN2_HIGH, _LN2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _ROUND = 6755399441055744.0  # 1.5 · 2^52: adding it leaves the nearest whole number in the low bits
 _exact = njit(fastmath={"contract"}, error_model="numpy", nogil=True)
+_bits: Any = njit(mixed_bits)
+_unit: Any = njit(unit_interval)
 _sums = njit(fastmath={"contract", "reassoc", "nsz"}, error_model="numpy")      # order fixed by the code
 
 
@@ -119,7 +115,7 @@ def e_step(
 def infer(
     indptr: np.ndarray, slots: np.ndarray, counts: np.ndarray, rows: np.ndarray, prior: np.ndarray, iterations: int
 ) -> np.ndarray:
-    """Posterior-mean proportions, see ``infer.infer``; prior has shape (n, k)."""
+    """Posterior-mean proportions, see ``fold_in.infer``; prior has shape (n, k)."""
     longest, k = int(np.diff(indptr).max(initial=0)), rows.shape[1]
     out = np.empty(prior.shape)
     _infer(
@@ -238,7 +234,7 @@ def sweep(
                 inside[size], many[size], place[j] = j, count[j], size
                 size += count[j] > 0
                 count[j] = 0
-        x = seed + np.uint64(d) * np.uint64(DOCUMENT_STEP)
+        x = seed + np.uint64(d) * DOCUMENT_STEP
         for t in range(indptr[d], indptr[d + 1]):
             word, old = words[t], topics[t]
             if known[word] != node:
@@ -252,11 +248,8 @@ def sweep(
             for i in range(size):
                 total += many[i] * np.int64(likelihood[word, inside[i]])
                 sums[i] = total
-            x += np.uint64(WORD_STEP)
-            y = (x ^ (x >> np.uint64(30))) * np.uint64(MIX_1)
-            y = (y ^ (y >> np.uint64(27))) * np.uint64(MIX_2)
-            y ^= y >> np.uint64(31)
-            left = np.int64(np.float64(y >> np.uint64(11)) * UNIFORM * np.float64(total * PRIOR_STEPS + around[word]))
+            x += GOLDEN_GAMMA
+            left = np.int64(_unit(_bits(x)) * np.float64(total * PRIOR_STEPS + around[word]))
             drawn, i = left >> PRIOR_BITS, 0
             if drawn < total:
                 for s in range(size):

@@ -4,16 +4,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import digamma
 
-from spectral_spark.refine.fixed_point import (
-    DOCUMENT_STEP,
-    FIXED_POINT,
-    MIX_1,
-    MIX_2,
-    PRIOR_BITS,
-    PRIOR_STEPS,
-    UNIFORM,
-    WORD_STEP,
-)
+from spectral_spark.data.hashing import GOLDEN_GAMMA, mixed_bits, unit_interval
+from spectral_spark.refine.fixed_point import DOCUMENT_STEP, FIXED_POINT, PRIOR_BITS, PRIOR_STEPS
 
 SWEEP_DOCUMENTS = 8192
 
@@ -40,7 +32,7 @@ def e_step(
 def infer(
     indptr: np.ndarray, slots: np.ndarray, counts: np.ndarray, rows: np.ndarray, prior: np.ndarray, iterations: int
 ) -> np.ndarray:
-    """Posterior-mean proportions, see ``infer.infer``; prior has shape (n, k)."""
+    """Posterior-mean proportions, see ``fold_in.infer``; prior has shape (n, k)."""
     ratios = _Ratios(indptr, slots, counts, rows)
     theta = prior / prior.sum(axis=1, keepdims=True)
     for _ in range(iterations):
@@ -78,13 +70,13 @@ def sweep(
             at = np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths - indptr[numbers], lengths)
             np.add.at(many, (owner, topics[at]), 1)
         alpha = prior[nodes[numbers]]
-        x = np.uint64(seed) + numbers.astype(np.uint64) * np.uint64(DOCUMENT_STEP)
+        x = np.uint64(seed) + numbers.astype(np.uint64) * DOCUMENT_STEP
         for t in range(int(lengths.max(initial=0))):
             rows = np.arange(int(np.searchsorted(-lengths, -t)))           # those with more than t words
             at = indptr[numbers[rows]] + t
             if not cold:
                 many[rows, topics[at]] -= 1
-            x = x + np.uint64(WORD_STEP)
+            x = x + GOLDEN_GAMMA
             new = _drawn(many[rows], alpha[rows], likelihood[words[at]].astype(np.int64), x[rows])
             topics[at] = new
             many[rows, new] += 1
@@ -97,19 +89,11 @@ def _drawn(many: np.ndarray, alpha: np.ndarray, likelihood: np.ndarray, x: np.nd
     """The topic of one word of each document: first those its document has, then all as the prior has them."""
     inside, around = np.cumsum(many * likelihood, axis=1), np.cumsum(alpha * likelihood, axis=1)
     total = inside[:, -1]
-    left = (_uniform(x) * (total * PRIOR_STEPS + around[:, -1]).astype(np.float64)).astype(np.int64)
+    left = (unit_interval(mixed_bits(x)) * (total * PRIOR_STEPS + around[:, -1]).astype(np.float64)).astype(np.int64)
     found = (inside <= (left >> PRIOR_BITS)[:, None]).sum(axis=1)
     beyond = (around <= (left - total * PRIOR_STEPS)[:, None]).sum(axis=1)
     last = many.shape[1] - 1
     return np.where(found <= last, found, np.minimum(beyond, last)).astype(np.int32)
-
-
-def _uniform(x: np.ndarray) -> np.ndarray:
-    """A random number from 0 to 1, below it, from the state of each generator."""
-    y = (x ^ (x >> np.uint64(30))) * np.uint64(MIX_1)
-    y = (y ^ (y >> np.uint64(27))) * np.uint64(MIX_2)
-    y ^= y >> np.uint64(31)
-    return (y >> np.uint64(11)).astype(np.float64) * UNIFORM
 
 
 def _draws(alpha: np.ndarray, counts: np.ndarray) -> np.ndarray:

@@ -13,21 +13,10 @@ import numpy as np
 
 from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.errors import InputError
+from spectral_spark.refine.fold_in import infer
 from spectral_spark.refine.halving import halve
-from spectral_spark.refine.infer import infer
 
 ITERATIONS = 50
-
-
-def smoothed(topics: np.ndarray, unigram: np.ndarray, share: float = 0.01) -> np.ndarray:
-    """Topics mixed with the corpus mean, (1 − share) φ + share · unigram, so that no word has probability zero.
-
-    Parameters
-    ----------
-    topics : array of shape (d, k), columns sum to one.
-    unigram : array of shape (d,), strictly positive, sums to one.
-    """
-    return (1.0 - share) * topics + share * unigram[:, None]
 
 
 def unigram_of(totals: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""New documents under fixed topics: the statistics they add to those of the documents already in a model."""
+"""Documents under fixed topics: their proportions, and what they add to the statistics of a fitted model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,8 +9,34 @@ from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.refine.backend import load_backend
 
 
+def infer(
+    batch: CountBatch, topics: np.ndarray, node_prior: np.ndarray, concentration: float | np.ndarray,
+    iterations: int = 50, backend: str = "auto",
+) -> np.ndarray:
+    """Posterior-mean topic proportions.
+
+    Parameters
+    ----------
+    batch : n documents.
+    topics : array of shape (d, k), positive, columns sum to one.
+    node_prior : array of shape (nodes, k), the proportions of every tree node.
+    concentration : of documents around their node, one for all or an array of shape (nodes,).
+    iterations : fixed-point iterations of θ ← (expected counts + prior) / their sum.
+
+    Returns
+    -------
+    array of shape (n, k), rows sum to one; a document without words has its node's proportions.
+    """
+    totals = np.broadcast_to(np.asarray(concentration, dtype=float), (len(node_prior),))
+    prior = totals[batch.nodes, None] * node_prior[batch.nodes]
+    terms, slots = np.unique(batch.terms, return_inverse=True)
+    rows = np.ascontiguousarray(topics[terms], dtype=float)
+    counts = np.array(batch.counts, dtype=float)
+    return load_backend(backend).infer(batch.indptr.astype(np.int64), slots, counts, rows, prior, iterations)
+
+
 @dataclass(frozen=True)
-class AbsorbKernel:
+class FoldInKernel:
     """One E-step over documents, topics unchanged: a plain sum, so documents can be added and taken out again.
 
     ``shared`` holds ``topics`` (d, k), ``node_prior`` (nodes, k), ``concentration`` and ``node_weight`` (nodes,). The
@@ -21,12 +47,12 @@ class AbsorbKernel:
     inner_iterations: int = 20
     backend: str = "auto"
 
-    def start(self, shared: Mapping[str, np.ndarray]) -> "AbsorbAccumulator":
-        return AbsorbAccumulator(self, shared)
+    def start(self, shared: Mapping[str, np.ndarray]) -> "FoldInAccumulator":
+        return FoldInAccumulator(self, shared)
 
 
-class AbsorbAccumulator:
-    def __init__(self, kernel: AbsorbKernel, shared: Mapping[str, np.ndarray]) -> None:
+class FoldInAccumulator:
+    def __init__(self, kernel: FoldInKernel, shared: Mapping[str, np.ndarray]) -> None:
         self._iterations, self._backend = kernel.inner_iterations, load_backend(kernel.backend)
         self._topics = np.ascontiguousarray(shared["topics"], dtype=float)
         self._prior = np.ascontiguousarray(shared["node_prior"], dtype=float)

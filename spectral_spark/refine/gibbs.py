@@ -38,7 +38,7 @@ _THREADS_BYTES = 256 << 20   # of the sums of all threads together
 
 
 @dataclass(frozen=True)
-class ExploreSettings:
+class GibbsSettings:
     """How topics are explored; the defaults were chosen by measurement (``benchmarks/refine.py --part explore``).
 
     Attributes
@@ -147,11 +147,11 @@ class DocumentSample:
         return self.taken(np.argsort(self.nodes, kind="stable"))
 
 
-class Explorer:
+class GibbsSampler:
     """Sweeps over a sample, one by one, and the state that they lead to."""
 
     def __init__(
-        self, start: RefineState, sample: DocumentSample, settings: ExploreSettings, options: RefineSettings, *,
+        self, start: RefineState, sample: DocumentSample, settings: GibbsSettings, options: RefineSettings, *,
         seed: int = 0, threads: int = 1,
     ) -> None:
         self._start, self._settings, self._options, self._seed = start, settings, options, (seed, start.k)

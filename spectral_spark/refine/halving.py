@@ -7,18 +7,10 @@ import numpy as np
 from scipy.special import ndtri
 
 from spectral_spark.data.count_batch import CountBatch
+from spectral_spark.data.hashing import next_bits
 
-_GOLDEN, _FIRST, _SECOND = (np.uint64(c) for c in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 LARGEST_EXACT = 1 << 16
 _TOKENS_AT_ONCE = 1 << 20
-
-
-def mixed(values: np.ndarray) -> np.ndarray:
-    """The splitmix64 finaliser: a bijection of 64-bit words whose output bits look independent."""
-    values = values + _GOLDEN
-    values = (values ^ (values >> np.uint64(30))) * _FIRST
-    values = (values ^ (values >> np.uint64(27))) * _SECOND
-    return values ^ (values >> np.uint64(31))
 
 
 def token_bits(keys: np.ndarray, terms: np.ndarray, positions: np.ndarray, seed: int) -> np.ndarray:
@@ -60,9 +52,9 @@ def halve(batch: CountBatch, seed: int) -> tuple[CountBatch, CountBatch]:
 
 
 def _hashes(keys: np.ndarray, terms: np.ndarray, positions: np.ndarray, seed: int) -> np.ndarray:
-    state = mixed(np.array([seed], np.int64).view(np.uint64))
+    state = next_bits(np.array([seed], np.int64).view(np.uint64))
     for part in (keys, terms, positions):
-        state = mixed(state ^ np.asarray(part, np.int64).view(np.uint64))
+        state = next_bits(state ^ np.asarray(part, np.int64).view(np.uint64))
     return state
 
 

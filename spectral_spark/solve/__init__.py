@@ -23,7 +23,7 @@ X2, X3, J3     moments between documents of one group          ``GroupAverages.s
 from spectral_spark.solve.solvers import SOLVERS, solve_tensor
 from spectral_spark.solve.tensor_decomposition import TensorDecomposition
 from spectral_spark.solve.topic_solution import TopicSolution, node_proportions
-from spectral_spark.solve.topics_from_moments import solve_topics, sweep_topics
+from spectral_spark.solve.topics_from_moments import solve_topics
 
 __all__ = [
     "SOLVERS",
@@ -32,5 +32,4 @@ __all__ = [
     "node_proportions",
     "solve_tensor",
     "solve_topics",
-    "sweep_topics",
 ]

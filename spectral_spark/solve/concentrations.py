@@ -15,8 +15,6 @@ from spectral_spark.solve.whitening import signed_spectrum, usable_rank, whiten
 
 Correction = Callable[[HDPCoefficients], CorrectedMoments]
 
-# Text likes small document concentrations; the held-out optimum of a sweep has always been inside.
-SWEEP = (0.1, 0.3, 1.0, 3.0, 10.0)
 LOWEST, HIGHEST, GRID = 0.01, 300.0, 12
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from spectral_spark.errors import InputError
 from spectral_spark.moments.coefficients import HDPCoefficients
 from spectral_spark.moments.group_moments import GroupAverages
-from spectral_spark.moments.projected_moments import ProjectedMoments
+from spectral_spark.moments.projection import ProjectedMoments
 from spectral_spark.solve.corrected_moments import CorrectedMoments
 from spectral_spark.solve.symmetric_tensor import transformed
 

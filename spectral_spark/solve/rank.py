@@ -8,7 +8,7 @@ import numpy as np
 
 from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.moments.coefficients import HDPCoefficients
-from spectral_spark.moments.projected_moments import ProjectedMoments
+from spectral_spark.moments.projection import ProjectedMoments
 from spectral_spark.solve.corrected_moments import second_corrected
 from spectral_spark.solve.document_noise import DocumentNoise, document_noise_edge, pair_noise_edge, word_variances
 from spectral_spark.solve.whitening import ROUNDING, signed_spectrum, usable_rank

@@ -84,20 +84,6 @@ def first_order_weights(first: np.ndarray, whitening: Whitening, vectors: np.nda
     return weights / total
 
 
-def rescale_contrast(topics: np.ndarray, mean_words: np.ndarray, c3_used: float, c3_wanted: float) -> np.ndarray:
-    """Topics of another C3 with the same κ = C6/C3^(3/2): they move along rays from the corpus mean.
-
-    Root moments cannot tell such concentrations apart (three or more layers). Φ' = M1 + √(C3/C3') (Φ − M1), then
-    projected on the simplex, since more contrast can leave it.
-    """
-    for name, value in (("c3_used", c3_used), ("c3_wanted", c3_wanted)):
-        if not 0 < value <= 1:
-            raise SettingsError(f"{name}: {value!r} is not in (0, 1]; pass C3 = 1 − Π g/(g+1)")
-    mean = mean_words[:, None]
-    moved = mean + np.sqrt(c3_used / c3_wanted) * (topics - mean)
-    return np.ascontiguousarray(project_on_simplex(moved.T).T)
-
-
 def smoothed_topics(topics: np.ndarray, mean_words: np.ndarray, amount: float = 0.05) -> np.ndarray:
     """Topics mixed with the corpus mean: recovered topics contain exact zeros, which no likelihood survives.
 

@@ -11,8 +11,8 @@ from threadpoolctl import threadpool_limits
 from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.moments.coefficients import HDPCoefficients, hdp_coefficients
 from spectral_spark.moments.group_moments import GroupAverages
-from spectral_spark.moments.projected_moments import ProjectedMoments
-from spectral_spark.solve.concentrations import SWEEP, as_concentrations, calibrated_concentration
+from spectral_spark.moments.projection import ProjectedMoments
+from spectral_spark.solve.concentrations import as_concentrations, calibrated_concentration
 from spectral_spark.solve.corrected_moments import CorrectedMoments, check_moments, corrected_moments
 from spectral_spark.solve.document_noise import DocumentNoise
 from spectral_spark.solve.group_tensors import group_corrected_moments
@@ -78,39 +78,6 @@ def solve_topics(
             notes += (f"solver {solver} did not converge in {found.iterations} iterations",)
             log.warning("%s", notes[-1])
         return _reconstructed(corrected, numbers, choice, whitening, found, lift, notes)
-
-
-def sweep_topics(
-    moments: ProjectedMoments,
-    halves: Halves | None,
-    lift: np.ndarray,
-    mean_words: np.ndarray,
-    k: int | str = "auto",
-    candidates: Sequence[Concentrations] = SWEEP,
-    **settings: Any,
-) -> list[TopicSolution]:
-    """One solution per candidate concentration, for somebody else to score on held-out documents.
-
-    Candidates whose S2 has fewer than k positive eigenvalues are left out and logged; if none is left, the last error
-    is raised. With k = "auto" the rank is chosen once, with the first candidate that works. ``settings`` as in
-    ``solve_topics``.
-    """
-    solutions: list[TopicSolution] = []
-    failure: InputError | None = None
-    for candidate in candidates:
-        chosen = solutions[0].rank if solutions else None
-        try:
-            solution = solve_topics(
-                moments, halves, lift, mean_words, chosen.k if chosen else k, candidate, **settings
-            )
-        except InputError as error:
-            log.warning("concentrations %s left out of the sweep: %s", candidate, error)
-            failure = error
-        else:
-            solutions.append(replace(solution, rank=chosen or solution.rank))
-    if not solutions:
-        raise failure or SettingsError("sweep: no candidate concentrations; pass for example [0.3, 1.0, 3.0]")
-    return solutions
 
 
 @dataclass(frozen=True, eq=False)

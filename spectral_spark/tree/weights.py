@@ -25,14 +25,18 @@ class NodeWeights:
     by_length: bool
     effective_sample_size: np.ndarray
 
-    def of_documents(self, nodes: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        """η of documents given their node and their number of words; array of shape (documents,)."""
-        if len(nodes) and not 0 <= np.min(nodes) <= np.max(nodes) < len(self.factor):
-            raise InputError(
-                f"document tree: documents at nodes {np.min(nodes)} to {np.max(nodes)}, but there are weights for "
-                f"{len(self.factor)} nodes; use the tree the weights were made for"
-            )
-        return self.factor[nodes] * (lengths if self.by_length else 1.0)
+
+def document_weights(factor: np.ndarray, by_length: bool, nodes: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Weights of documents given their nodes and their numbers of words, int and float arrays of shape (documents,).
+
+    ``factor`` of shape (nodes,) and ``by_length`` are those of :class:`NodeWeights`, or ``factor`` is any multiple.
+    """
+    if len(nodes) and not 0 <= np.min(nodes) <= np.max(nodes) < len(factor):
+        raise InputError(
+            f"document tree: documents at nodes {np.min(nodes)} to {np.max(nodes)}, but there are weights for "
+            f"{len(factor)} nodes; use the tree the weights were made for"
+        )
+    return factor[nodes] * (lengths if by_length else 1.0)
 
 
 def node_weights(census: Census, weighting: str) -> NodeWeights:

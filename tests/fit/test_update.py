@@ -11,11 +11,11 @@ from pyspark.sql import functions as F
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from spectral_spark import SpectralHDP, SpectralHDPModel
+from spectral_spark.data.hashing import vocabulary_fingerprint
 from spectral_spark.engine.progress import Progress
 from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.evaluate.recovery import recovery
 from spectral_spark.fit import moment_step, update
-from spectral_spark.fit.fit_settings import vocabulary_fingerprint
 from spectral_spark.fit.topic_matching import describe_match, match_topics
 from spectral_spark.ml.streaming import newest_model, stored_batches, update_from_stream
 

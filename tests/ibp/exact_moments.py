@@ -4,16 +4,16 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from spectral_spark.ibp.cumulants import WhitenedCumulants
-from spectral_spark.ibp.packed_cumulants import pairs
-from spectral_spark.ibp.row_whitening import Whitening, whiten
+from spectral_spark.ibp.row_whitening import RowWhitening, whiten_rows
 from spectral_spark.ibp.spectrum import exact_spectrum
+from spectral_spark.moments.symmetric_packing import pair_indices
 
 KURTOSIS = {"isfa": (1.0, 3.0), "iica": (2.0, 6.0)}
 
 
 def exact_whitened(
     kind: str, dictionary: np.ndarray, pi: np.ndarray, noise: float
-) -> tuple[np.ndarray, Whitening, WhitenedCumulants]:
+) -> tuple[np.ndarray, RowWhitening, WhitenedCumulants]:
     """Mean, whitening and cumulants of the model itself: no sampling error."""
     if kind == "binary":
         mean = dictionary @ pi
@@ -23,9 +23,9 @@ def exact_whitened(
         mean = np.zeros(len(dictionary))
         second, third, fourth = c * pi, 0 * pi, kurtosis * c**2 * pi - 3 * c**2 * pi**2
     covariance = (dictionary * second) @ dictionary.T + noise * np.eye(len(dictionary))
-    whitening = whiten(exact_spectrum(covariance, np.inf), dictionary.shape[1])
+    whitening = whiten_rows(exact_spectrum(covariance, np.inf), dictionary.shape[1])
     columns = whitening.matrix.T @ dictionary
-    a, b = pairs(len(pi))
+    a, b = pair_indices(len(pi))
     products = columns[a] * columns[b]
     return mean, whitening, WhitenedCumulants(
         whitening.matrix.T @ mean,

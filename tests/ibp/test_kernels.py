@@ -1,20 +1,16 @@
 """The kernels of the passes against plain NumPy on all rows at once."""
 
+from itertools import combinations_with_replacement
+
 import numpy as np
 import pytest
 
 from spectral_spark.data.dense_batch import DenseBatch, local_batches, local_runner
 from spectral_spark.ibp.covariance import CovarianceKernel, CovarianceRangeKernel
 from spectral_spark.ibp.cumulants import CumulantKernel, gaussian_fourth, whitened_cumulants
-from spectral_spark.ibp.packed_cumulants import (
-    packed_size,
-    pairs,
-    positions,
-    sorted_indices,
-    unpack_fourth,
-    unpack_third,
-)
+from spectral_spark.ibp.packed_cumulants import quadruple_count, quadruple_indices, unpack4
 from spectral_spark.ibp.row_means import MeanKernel
+from spectral_spark.moments.symmetric_packing import pair_indices, unpack3
 
 
 def rows(n: int, d: int, seed: int = 0, missing: float = 0.0) -> np.ndarray:
@@ -30,12 +26,17 @@ def tensor(y: np.ndarray, order: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("k", [1, 2, 5])
-@pytest.mark.parametrize("order", [3, 4])
-def test_packed_positions_enumerate_the_distinct_entries(k: int, order: int) -> None:
-    entries = sorted_indices(k, order)
-    assert entries.shape == (order, packed_size(k, order))
-    np.testing.assert_array_equal(positions(entries, k), np.arange(packed_size(k, order)))
+def test_packed_positions_enumerate_the_distinct_entries(k: int) -> None:
+    entries = quadruple_indices(k)
+    assert entries.shape == (4, quadruple_count(k))
     assert (np.diff(entries, axis=0) >= 0).all()
+    assert [tuple(entry) for entry in entries.T] == list(combinations_with_replacement(range(k), 4))
+    packed = np.arange(float(quadruple_count(k)))
+    first, second = pair_indices(k)
+    for row, column in np.ndindex(len(first), len(first)):
+        entry = sorted((first[row], second[row], first[column], second[column]))
+        at = int(np.flatnonzero((entry == entries.T).all(axis=1))[0])
+        assert unpack4(packed, k)[row, column] == at
 
 
 @pytest.mark.parametrize("k", [1, 3, 8, 9, 17])
@@ -47,10 +48,10 @@ def test_cumulant_sums_equal_brute_force(k: int, batch_rows: int) -> None:
     y = (values - mean) @ whitening
     np.testing.assert_allclose(sums["second"], y.T @ y, rtol=1e-10)
     third, fourth = tensor(y, 3), tensor(y, 4)
-    np.testing.assert_allclose(unpack_third(sums["third"] / 300, k), third, atol=1e-10 * abs(third).max())
-    a, b = pairs(k)
+    np.testing.assert_allclose(unpack3(sums["third"] / 300, k), third, atol=1e-10 * abs(third).max())
+    a, b = pair_indices(k)
     expected = fourth[a, b][:, a, b]
-    np.testing.assert_allclose(unpack_fourth(sums["fourth"] / 300, k), expected, atol=1e-10 * abs(fourth).max())
+    np.testing.assert_allclose(unpack4(sums["fourth"] / 300, k), expected, atol=1e-10 * abs(fourth).max())
     assert sums["fourth"].shape == (k * (k + 1) * (k + 2) * (k + 3) // 24,)
 
 
@@ -62,7 +63,7 @@ def test_fourth_cumulant_is_the_moment_minus_three_pairings() -> None:
     y = (values - mean) @ whitening
     c = y.T @ y / 500
     pairings = np.einsum("ij,kl->ijkl", c, c) + np.einsum("ik,jl->ijkl", c, c) + np.einsum("il,jk->ijkl", c, c)
-    a, b = pairs(3)
+    a, b = pair_indices(3)
     np.testing.assert_allclose(gaussian_fourth(c), pairings[a, b][:, a, b], rtol=1e-12)
     np.testing.assert_allclose(found.fourth, (tensor(y, 4) - pairings)[a, b][:, a, b], atol=1e-8)
 

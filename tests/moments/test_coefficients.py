@@ -9,7 +9,6 @@ from spectral_spark.moments.coefficients import (
     hdp_coefficients,
     level_coefficients,
     node_coefficients,
-    tree_coefficients,
 )
 from spectral_spark.tree.nodes import DocumentTree
 
@@ -46,6 +45,14 @@ def sym3(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
     return sum(np.einsum(f"{places}->ijl", matrix, vector) for places in ("ij,l", "il,j", "jl,i"))
 
 
+def path_coefficients(weights: np.ndarray, paths: list[list[float]]) -> HDPCoefficients:
+    """Closed forms for documents with paths of their own: C2 and C4 are averages over documents."""
+    shares = weights / weights.sum()
+    c2 = float(shares @ [np.prod([g / (g + 1) for g in path]) for path in paths])
+    c4 = float(shares @ [np.prod([g * g / ((g + 1) * (g + 2)) for g in path]) for path in paths])
+    return HDPCoefficients(c2, 1 - c2, c4, (c2 - c4) / (2 * (1 - c2)), 1 - 1.5 * c2 + 0.5 * c4)
+
+
 def check_identity(c: HDPCoefficients, root: np.ndarray, second: np.ndarray, third: np.ndarray) -> None:
     k = len(root)
     diagonal = np.zeros((k, k, k))
@@ -68,7 +75,12 @@ def test_exact_moments_at_unequal_depth() -> None:
     root, weights = np.array([0.6, 0.1, 0.3]), np.array([0.5, 0.2, 0.3])
     leaves = [leaf_moments(root, path) for path in DEPTHS[:3]]
     second, third = (sum(w * leaf[r] for w, leaf in zip(weights, leaves, strict=True)) for r in (1, 2))
-    check_identity(tree_coefficients(weights * 7.0, DEPTHS[:3]), root, second, third)
+    check_identity(path_coefficients(weights, DEPTHS[:3]), root, second, third)
+    tree = DocumentTree.from_paths([("a",), ("b", "c")])
+    by_node = node_coefficients(
+        tree, np.array([1.0, 2.0, 0.3, 4.0]), np.array([0.7, 5.0, 1.0, 9.0]), np.array([0.5, 0.2, 0.0, 0.3]) * 7.0
+    )
+    check_identity(by_node, root, second, third)
 
 
 @pytest.mark.parametrize("path", DEPTHS)
@@ -112,13 +124,13 @@ def test_levels_and_nodes_of_a_tree_agree_with_paths() -> None:
     tree = DocumentTree.from_paths([("a", "x"), ("a", "y"), ("b",)])
     g, weights = [2.0, 5.0, 0.7], np.array([0.1, 0.0, 0.4, 0.2, 0.3])
     paths = [[0.7], [2.0, 0.7], [2.0, 5.0, 0.7], [2.0, 5.0, 0.7], [2.0, 0.7]]
-    expected = tree_coefficients(weights, paths)
+    expected = path_coefficients(weights, paths)
     by_level = level_coefficients(tree, g, weights * 11)
-    assert np.allclose(list(vars(by_level).values()), list(vars(expected).values()), rtol=1e-14)
+    assert np.allclose(list(vars(by_level).values()), list(vars(expected).values()), rtol=1e-13)
     own = np.array([9.0, 1.0, 2.0, 3.0, 4.0])
     by_node = node_coefficients(tree, own, own / 2, weights)
     paths = [[4.5], [1.0, 0.5], [1.0, 2.0, 1.0], [1.0, 3.0, 1.5], [4.0, 2.0]]
-    assert np.allclose(list(vars(by_node).values()), list(vars(tree_coefficients(weights, paths)).values()), rtol=1e-14)
+    assert np.allclose(list(vars(by_node).values()), list(vars(path_coefficients(weights, paths)).values()), rtol=1e-13)
 
 
 @pytest.mark.parametrize("wrong", [0.0, -1.0, np.nan, np.inf])

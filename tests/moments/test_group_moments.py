@@ -13,7 +13,7 @@ from spectral_spark.moments.moment_plan import MomentPlan
 from spectral_spark.moments.moment_state import MomentState
 from spectral_spark.tree.census import Census
 from spectral_spark.tree.nodes import DocumentTree
-from spectral_spark.tree.weights import WEIGHTINGS, node_weights
+from spectral_spark.tree.weights import WEIGHTINGS, document_weights, node_weights
 
 D, P = 6, 3
 TREE = DocumentTree.from_paths([("a", "x"), ("a", "y"), ("b",), ("c",)])
@@ -62,7 +62,8 @@ def weights_of(counts: np.ndarray, nodes: np.ndarray, weighting: str) -> tuple[n
     """Weights within groups u, and weights η of all documents."""
     lengths = counts.sum(axis=1).astype(float)
     u = lengths if weighting == "tokens" else np.ones(len(nodes))
-    return u, node_weights(Census.count(TREE, nodes, lengths), weighting).of_documents(nodes, lengths)
+    weights = node_weights(Census.count(TREE, nodes, lengths), weighting)
+    return u, document_weights(weights.factor, weights.by_length, nodes, lengths)
 
 
 SIZES = {0: 4, 2: 5, 3: 3, 4: 8}

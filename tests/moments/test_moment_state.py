@@ -20,7 +20,7 @@ from spectral_spark.moments.moment_state import MomentState, node_state_bytes
 from spectral_spark.solve.solve_state import solve_state
 from spectral_spark.tree.census import Census
 from spectral_spark.tree.nodes import DocumentTree
-from spectral_spark.tree.weights import WEIGHTINGS
+from spectral_spark.tree.weights import WEIGHTINGS, document_weights
 
 D, P = 30, 5
 
@@ -58,7 +58,7 @@ def parts(corpus: SimulatedCorpus, assignment: np.ndarray) -> list[CountBatch]:
 def test_root_and_halves_equal_brute_force(brute: SimpleNamespace, corpus: SimulatedCorpus, weighting: str) -> None:
     state = collect(brute, corpus.batch, corpus.tree, weighting)
     counts, lengths = corpus.batch.matrix.toarray(), corpus.batch.lengths
-    eta = state.weights.of_documents(corpus.batch.nodes, lengths)
+    eta = document_weights(state.weights.factor, state.weights.by_length, corpus.batch.nodes, lengths)
     assert np.isclose(eta.sum(), 1.0)
     even = corpus.batch.keys % 2 == 0
     for moments, part in zip((state.root(), *state.halves()), (lengths > 0, even, ~even), strict=True):
@@ -192,7 +192,8 @@ def test_noise_weights_sum_to_those_of_the_documents(brute: SimpleNamespace, cor
         state = collect(brute, corpus.batch, corpus.tree, weighting)
         weights, documents = state.noise_weights()
         lengths = corpus.batch.lengths
-        true = state.weights.of_documents(corpus.batch.nodes, lengths) / (lengths - 1)
+        eta = document_weights(state.weights.factor, state.weights.by_length, corpus.batch.nodes, lengths)
+        true = eta / (lengths - 1)
         assert documents.sum() == 130
         assert np.isclose(weights @ documents, true.sum(), rtol=1e-12)
 

@@ -10,8 +10,9 @@ from scipy.stats import binom, kstest
 from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.errors import InputError
 from spectral_spark.refine import halving
-from spectral_spark.refine.completion import CompletionKernel, completion_inputs, smoothed, unigram_of
+from spectral_spark.refine.completion import CompletionKernel, completion_inputs, unigram_of
 from spectral_spark.refine.halving import halve
+from spectral_spark.solve.reconstruct import smoothed_topics
 
 
 def batch_of(rows: list[dict[int, int]], vocab_size: int, nodes: list[int] | None = None, first: int = 0) -> CountBatch:
@@ -35,7 +36,7 @@ def simulated(n: int, topics: np.ndarray, prior: np.ndarray, seed: int, length: 
 
 def random_topics(d: int, k: int, seed: int, concentration: float = 0.1) -> np.ndarray:
     topics = np.random.default_rng(seed).dirichlet(np.full(d, concentration), k).T
-    return smoothed(topics, np.full(d, 1 / d), 0.02)
+    return smoothed_topics(topics, np.full(d, 1 / d), 0.02)
 
 
 def scores(batches: list[CountBatch], shared: dict[str, np.ndarray], seed: int = 0) -> dict[str, np.ndarray]:
@@ -200,7 +201,7 @@ def test_zero_probabilities_are_refused_not_skipped() -> None:
     topics = np.array([[1.0, 0.5], [0.0, 0.5]])
     with pytest.raises(InputError, match=r"'topics'.*smooth"):
         scores([], completion_inputs(topics, np.full((1, 2), 0.5), 1.0, np.full(2, 0.5)))
-    safe = smoothed(topics, np.full(2, 0.5))
+    safe = smoothed_topics(topics, np.full(2, 0.5))
     assert safe.min() > 0
     assert safe.sum(axis=0) == pytest.approx(np.ones(2))
     assert unigram_of(np.array([0.0, 4.0])) == pytest.approx([1 / 9, 8 / 9])

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from scipy.special import digamma, gammaln
 
+from spectral_spark.data.hashing import GOLDEN_GAMMA
 from spectral_spark.errors import SettingsError
-from spectral_spark.refine import DocumentSample, Explorer, ExploreSettings, RefineSettings, RefineState, refine_pass
+from spectral_spark.refine import DocumentSample, GibbsSampler, GibbsSettings, RefineSettings, RefineState, refine_pass
 from spectral_spark.refine.backend import load_backend
-from spectral_spark.refine.fixed_point import FIXED_POINT, LIKELIHOOD_STEPS, PRIOR_STEPS, WORD_STEP
+from spectral_spark.refine.fixed_point import FIXED_POINT, LIKELIHOOD_STEPS, PRIOR_STEPS
 from spectral_spark.refine.gibbs import LONGEST
 from tests.refine.corpora import Drawn, LocalRounds, batch_of, draw, error, noisy
 
@@ -51,7 +52,7 @@ def state_of(drawn: Drawn, topics: np.ndarray) -> RefineState:
 def explored(start: RefineState, sample: DocumentSample, sweeps: int, *, backend: str = "auto", threads: int = 1,
              seed: int = 0, learn: bool = True) -> RefineState:
     options = RefineSettings(backend=backend, learn_concentrations=learn)
-    explorer = Explorer(start, sample, ExploreSettings(sweeps), options, seed=seed, threads=threads)
+    explorer = GibbsSampler(start, sample, GibbsSettings(sweeps), options, seed=seed, threads=threads)
     for _ in range(sweeps):
         explorer.sweep()
     return explorer.state()
@@ -135,7 +136,7 @@ def test_no_sweep_repeats_the_random_numbers_of_another(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(backend, "sweep", note)
     explored(start, DocumentSample.from_batches([drawn.batch], 10**6), 30, backend="numba")
-    place = np.sort(np.array([seed * pow(WORD_STEP, -1, 2**64) % 2**64 for seed in seeds], np.uint64))
+    place = np.sort(np.array([seed * pow(int(GOLDEN_GAMMA), -1, 2**64) % 2**64 for seed in seeds], np.uint64))
     assert len(place) == 30
     assert (np.diff(place) > words).all()               # counted in words of one document's generator
 
@@ -199,4 +200,4 @@ def test_a_sample_has_whole_documents_and_no_more_words_than_asked() -> None:
 ])
 def test_wrong_settings_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(SettingsError, match="total priors" if "last_total" in wrong else next(iter(wrong))):
-        ExploreSettings(**wrong)                                                      # type: ignore[arg-type]
+        GibbsSettings(**wrong)                                                      # type: ignore[arg-type]

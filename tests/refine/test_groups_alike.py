@@ -8,8 +8,8 @@ import pytest
 from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.refine import (
     DocumentSample,
-    Explorer,
-    ExploreSettings,
+    GibbsSampler,
+    GibbsSettings,
     RefineKernel,
     RefineSettings,
     RefineState,
@@ -46,7 +46,7 @@ def losses(train: CountBatch, test: CountBatch, balance: float, seed: int) -> np
         start, np.full(TOPICS, 1 / TOPICS), TREE.parent, TREE.level, train.counts.sum(), train.n_documents,
         node_weight=group_weights(Census.count(TREE, train.nodes, train.lengths), balance),
     )
-    explorer = Explorer(state, DocumentSample.from_batches([train], 10**6), ExploreSettings(60), settings, seed=seed)
+    explorer = GibbsSampler(state, DocumentSample.from_batches([train], 10**6), GibbsSettings(60), settings, seed=seed)
     for _ in range(60):
         explorer.sweep()
     state, rounds = explorer.state(), LocalRounds(train, 4)

@@ -7,7 +7,7 @@ import pytest
 
 from spectral_spark.errors import SettingsError
 from spectral_spark.evaluate.recovery import recovery
-from spectral_spark.refine import DocumentSample, Explorer, ExploreSettings, RefineSettings, RefineState, explore
+from spectral_spark.refine import DocumentSample, GibbsSampler, GibbsSettings, RefineSettings, RefineState, gibbs
 from spectral_spark.refine.topic_merging import merge_labels, merged, split_heaviest
 from tests.refine.corpora import Drawn, draw
 
@@ -62,17 +62,17 @@ def test_nothing_to_merge_changes_nothing() -> None:
 
 
 def test_surplus_only_where_there_are_words_and_sweeps_enough() -> None:
-    settings, many = ExploreSettings(100), explore.WORDS_PER_TOPIC * 75
+    settings, many = GibbsSettings(100), gibbs.WORDS_PER_TOPIC * 75
     assert settings.columns(50, many) == {0: 75, 30: 60, 45: 50}
     assert settings.draws(50, many) == pytest.approx(many * 70)                # 60 of 100 sweeps over half
     assert settings.draws(50, many - 1) == (many - 1) * 100
     assert settings.columns(50, many - 1) == {0: 50}
-    assert ExploreSettings(9).columns(50, many) == {0: 50}
-    assert ExploreSettings(100, surplus=0.0).columns(50, many) == {0: 50}
-    assert ExploreSettings(10).columns(1, many) == {0: 1}
+    assert GibbsSettings(9).columns(50, many) == {0: 50}
+    assert GibbsSettings(100, surplus=0.0).columns(50, many) == {0: 50}
+    assert GibbsSettings(10).columns(1, many) == {0: 1}
     for wrong in (-0.1, 1.1, float("nan")):
         with pytest.raises(SettingsError, match="surplus"):
-            ExploreSettings(100, surplus=wrong)
+            GibbsSettings(100, surplus=wrong)
 
 
 def explored(drawn: Drawn, start: np.ndarray, surplus: float, *, backend: str = "auto", threads: int = 1,
@@ -81,8 +81,8 @@ def explored(drawn: Drawn, start: np.ndarray, surplus: float, *, backend: str = 
     state = RefineState.start(
         start, np.full(k, 1 / k), drawn.parent, drawn.level, float(batch.counts.sum()), float(batch.n_documents)
     )
-    explorer = Explorer(
-        state, DocumentSample.from_batches([batch], 10**7), ExploreSettings(sweeps, surplus=surplus),
+    explorer = GibbsSampler(
+        state, DocumentSample.from_batches([batch], 10**7), GibbsSettings(sweeps, surplus=surplus),
         RefineSettings(backend=backend), seed=seed, threads=threads,
     )
     for _ in range(sweeps):
@@ -92,7 +92,7 @@ def explored(drawn: Drawn, start: np.ndarray, surplus: float, *, backend: str = 
 
 @pytest.fixture
 def few_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explore, "WORDS_PER_TOPIC", 1)
+    monkeypatch.setattr(gibbs, "WORDS_PER_TOPIC", 1)
 
 
 @pytest.mark.usefixtures("few_words")
@@ -110,14 +110,14 @@ def test_the_same_bits_from_any_loop_and_any_number_of_threads() -> None:
 @pytest.mark.usefixtures("few_words")
 def test_every_second_document_is_searched_then_all_are_drawn_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn, seen = draw(101, seed=2), []
-    draw_words = Explorer.draw
+    draw_words = GibbsSampler.draw
 
-    def watched(self: Explorer, likelihood: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def watched(self: GibbsSampler, likelihood: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         counts, tables = draw_words(self, likelihood)
         seen.append((likelihood.shape[1], int(counts.sum()) // 64, self._cold))
         return counts, tables
 
-    monkeypatch.setattr(Explorer, "draw", watched)
+    monkeypatch.setattr(GibbsSampler, "draw", watched)
     explored(drawn, drawn.topics, 0.5, sweeps=20)
     half, everything = int(drawn.batch.lengths[::2].sum()), int(drawn.batch.lengths.sum())
     assert [topics for topics, *_ in seen] == [12] * 6 + [9] * 3 + [8] * 11

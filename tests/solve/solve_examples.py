@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spectral_spark.ingest.simulate import SimulatedCorpus
-from spectral_spark.moments.projected_moments import ProjectedMoments
+from spectral_spark.moments.projection import ProjectedMoments
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,5 @@
-"""Concentrations: given, calibrated, swept."""
+"""Concentrations: given and calibrated."""
 
-import logging
 from dataclasses import replace
 
 import numpy as np
@@ -9,11 +8,11 @@ from solve_examples import exact_example, matched_error
 
 from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.moments.coefficients import hdp_coefficients
-from spectral_spark.moments.projected_moments import ProjectedMoments
-from spectral_spark.solve import solve_topics, sweep_topics
+from spectral_spark.moments.projection import ProjectedMoments
+from spectral_spark.solve import solve_topics
 from spectral_spark.solve.concentrations import HIGHEST, LOWEST, calibrated_concentration
 from spectral_spark.solve.corrected_moments import CorrectedMoments, corrected_moments
-from spectral_spark.solve.reconstruct import rescale_contrast
+from spectral_spark.solve.reconstruct import project_on_simplex
 from spectral_spark.solve.symmetric_tensor import symmetrised
 
 
@@ -31,7 +30,8 @@ def test_deeper_trees_are_calibrated_up_to_contrast() -> None:
     found = solve_topics(truth.moments, None, truth.lift, truth.mean_words, 6, "calibrated")
     exact = hdp_coefficients([8.0, 3.0])
     assert found.coefficients.kappa == pytest.approx(exact.kappa, rel=1e-6)
-    moved = rescale_contrast(found.topics, truth.mean_words, found.coefficients.c3, exact.c3)
+    mean, contrast = truth.mean_words[:, None], np.sqrt(found.coefficients.c3 / exact.c3)
+    moved = project_on_simplex((mean + contrast * (found.topics - mean)).T).T
     assert matched_error(moved, truth.topics) < 5e-3
 
 
@@ -65,29 +65,23 @@ def test_calibration_survives_noise(k: int, g: float, noise: float, seed: int) -
     assert LOWEST < found.concentrations[0] < HIGHEST
 
 
-def test_sweep_returns_one_solution_per_candidate() -> None:
+def test_the_same_moments_are_solved_with_any_concentrations() -> None:
     truth = exact_example(6, [[2.0]], [1.0], seed=1)
-    candidates = [0.3, 2.0, (4.0, 2.0), hdp_coefficients([9.0]), "calibrated"]
-    found = sweep_topics(truth.moments, None, truth.lift, truth.mean_words, 6, candidates)
+    candidates = [0.3, 2.0, (4.0, 2.0), hdp_coefficients([9.0]), "calibrated", 0.3]
+    found = [solve_topics(truth.moments, None, truth.lift, truth.mean_words, 6, g) for g in candidates]
     assert [one.concentrations for one in found[:4]] == [(0.3,), (2.0,), (4.0, 2.0), None]
     errors = [matched_error(one.topics, truth.topics) for one in (found[1], found[4])]
     assert max(errors) < 1e-5
-    alone = solve_topics(truth.moments, None, truth.lift, truth.mean_words, 6, 0.3)
-    assert alone.topics.tobytes() == found[0].topics.tobytes()
+    assert found[5].topics.tobytes() == found[0].topics.tobytes()
 
 
-def test_sweep_leaves_out_what_cannot_be_solved(caplog: pytest.LogCaptureFixture) -> None:
+def test_concentrations_that_leave_too_few_eigenvalues_are_refused() -> None:
     truth = exact_example(6, [[2.0]], [1.0], seed=1)
     first = truth.moments.first
     short = replace(truth.moments, second=truth.moments.second - 0.01 * np.outer(first, first))
-    with caplog.at_level(logging.WARNING):
-        found = sweep_topics(short, None, truth.lift, truth.mean_words, 6, [1.0, 500.0])
-    assert [one.concentrations for one in found] == [(1.0,)]
-    assert "500.0 left out of the sweep" in caplog.text
+    assert solve_topics(short, None, truth.lift, truth.mean_words, 6, 1.0).concentrations == (1.0,)
     with pytest.raises(InputError, match="only 5 of the 6"):
-        sweep_topics(short, None, truth.lift, truth.mean_words, 6, [500.0])
-    with pytest.raises(SettingsError, match="no candidate"):
-        sweep_topics(truth.moments, None, truth.lift, truth.mean_words, 6, [])
+        solve_topics(short, None, truth.lift, truth.mean_words, 6, 500.0)
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, [1.0, 0.0], [np.nan], [np.inf], [], ["a"], [None]])
@@ -102,6 +96,7 @@ def test_bad_concentrations_are_refused(bad: object) -> None:
 def test_moments_are_not_changed_by_solving() -> None:
     truth = exact_example(5, [[2.0]], [1.0], seed=1)
     before = ProjectedMoments(*(array.copy() for array in vars(truth.moments).values()))
-    sweep_topics(truth.moments, None, truth.lift, truth.mean_words, 5, [0.5, "calibrated"])
+    for g in (0.5, "calibrated"):
+        solve_topics(truth.moments, None, truth.lift, truth.mean_words, 5, g)
     for name, array in vars(before).items():
         np.testing.assert_array_equal(array, getattr(truth.moments, name))

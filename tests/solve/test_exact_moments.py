@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from solve_examples import Example, exact_example, matched_error, nearest
 
-from spectral_spark.moments.coefficients import HDPCoefficients, hdp_coefficients, tree_coefficients
+from spectral_spark.moments.coefficients import HDPCoefficients, hdp_coefficients, node_coefficients
 from spectral_spark.solve import SOLVERS, node_proportions, solve_topics
+from spectral_spark.tree.nodes import DocumentTree
 
 TREES = {
     "2 layers": ([[0.7]], [1.0]),
@@ -17,7 +18,11 @@ TREES = {
 
 def coefficients_of(tree: str) -> HDPCoefficients:
     paths, shares = TREES[tree]
-    return hdp_coefficients(paths[0]) if len(paths) == 1 else tree_coefficients(np.array(shares), paths)
+    if len(paths) == 1:
+        return hdp_coefficients(paths[0])
+    nodes = DocumentTree.from_paths([("a", "b")])           # documents at the root, at its child and at its grandchild
+    below_root = np.array([1.0, *paths[-1][:-1]])
+    return node_coefficients(nodes, below_root, np.array([path[-1] for path in paths]), np.array(shares))
 
 
 @pytest.fixture(scope="module", params=TREES)

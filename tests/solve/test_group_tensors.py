@@ -18,7 +18,7 @@ from spectral_spark.errors import InputError
 from spectral_spark.evaluate.recovery import recovery
 from spectral_spark.ingest.simulate import SimulatedCorpus, random_topics, simulate_hdp
 from spectral_spark.moments.group_moments import GroupAverages
-from spectral_spark.moments.projected_moments import ProjectedMoments
+from spectral_spark.moments.projection import ProjectedMoments
 from spectral_spark.solve import TopicSolution, solve_topics
 
 

@@ -10,7 +10,7 @@ from solve_examples import dense_counts, dense_moments, scaled_basis
 from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.ingest.simulate import random_topics, simulate_hdp
 from spectral_spark.moments.coefficients import hdp_coefficients
-from spectral_spark.moments.projected_moments import ProjectedMoments
+from spectral_spark.moments.projection import ProjectedMoments
 from spectral_spark.solve import solve_topics
 from spectral_spark.solve.corrected_moments import second_corrected
 from spectral_spark.solve.document_noise import DocumentNoise

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
 from spectral_spark.errors import InputError, SettingsError
-from spectral_spark.solve.reconstruct import lifted_topics, project_on_simplex, rescale_contrast, smoothed_topics
+from spectral_spark.solve.reconstruct import lifted_topics, project_on_simplex, smoothed_topics
 
 FINITE = st.floats(-1e6, 1e6, allow_nan=False)
 
@@ -68,20 +68,6 @@ def test_a_column_of_zeros_is_refused() -> None:
         lifted_topics(np.eye(3), np.array([[1.0, 0.0], [0.5, 0.0], [0.2, 0.0]]))
 
 
-def test_contrast_moves_topics_along_rays_from_the_mean_and_back() -> None:
-    rng = np.random.default_rng(3)
-    topics = rng.dirichlet(np.full(30, 5.0), 4).T
-    mean = topics.mean(axis=1)
-    flatter = rescale_contrast(topics, mean, c3_used=0.4, c3_wanted=0.6)
-    np.testing.assert_allclose(flatter - mean[:, None], np.sqrt(0.4 / 0.6) * (topics - mean[:, None]), atol=1e-14)
-    np.testing.assert_allclose(rescale_contrast(flatter, mean, 0.6, 0.4), topics, atol=1e-14)
-    sharper = rescale_contrast(topics, mean, 0.9, 0.1)
-    assert (sharper >= 0).all()
-    np.testing.assert_allclose(sharper.sum(axis=0), 1.0)
-    with pytest.raises(SettingsError, match=r"c3_wanted: 0.0 is not in"):
-        rescale_contrast(topics, mean, 0.4, 0.0)
-
-
 def test_smoothing_mixes_in_the_corpus_mean() -> None:
     topics, mean = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]), np.array([5.0, 3.0, 2.0])
     smooth = smoothed_topics(topics, mean, 0.1)
@@ -94,5 +80,7 @@ def test_projection_beside_huge_entries() -> None:
     rows = np.array([[1e16, 1.0, 2.0], [1e200, 1e200, 0.0], [3e16, 1e16, 5.0]])
     np.testing.assert_array_equal(project_on_simplex(rows), [[1, 0, 0], [0.5, 0.5, 0], [1, 0, 0]])
     topics = np.random.default_rng(0).dirichlet(np.ones(6), 3).T
-    moved = rescale_contrast(topics, topics.mean(axis=1), 0.5, 1e-36)
-    np.testing.assert_allclose(moved.sum(axis=0), 1.0)
+    mean = topics.mean(axis=1, keepdims=True)
+    moved = project_on_simplex((mean + np.sqrt(0.5 / 1e-36) * (topics - mean)).T)
+    assert (moved >= 0).all()
+    np.testing.assert_allclose(moved.sum(axis=1), 1.0)

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from spectral_spark.errors import InputError, SettingsError, SpectralError
 from spectral_spark.evaluate.recovery import recovery
 from spectral_spark.ingest.simulate import SimulatedCorpus, random_topics, simulate_hdp
-from spectral_spark.moments.projected_moments import ProjectedMoments
+from spectral_spark.moments.projection import ProjectedMoments
 from spectral_spark.solve import SOLVERS, TopicSolution, node_proportions, solve_topics
 from spectral_spark.solve.symmetric_tensor import symmetrised
 

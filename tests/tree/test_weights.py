@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given, settings
 
 from spectral_spark.errors import InputError, SettingsError
-from spectral_spark.tree import WEIGHTINGS, Census, DocumentTree, moment_bound, node_weights, tensor_bound
+from spectral_spark.tree import (
+    WEIGHTINGS,
+    Census,
+    DocumentTree,
+    document_weights,
+    moment_bound,
+    node_weights,
+    tensor_bound,
+)
 
 names = st.sampled_from(["a", "b", "c"])
 documents = st.lists(st.tuples(st.lists(names, max_size=4).map(tuple), st.integers(3, 50)), min_size=1, max_size=40)
@@ -46,7 +54,7 @@ def test_weights_are_those_of_averaging_child_by_child(
     corpus = [document for document, keep in zip(corpus, kept, strict=True) if keep]  # recounted after drops
     nodes, lengths = tree.assign(path for path, _ in corpus), np.array([m for _, m in corpus])
     weights = node_weights(Census.count(tree, nodes, lengths), weighting)
-    eta = weights.of_documents(nodes, lengths)
+    eta = document_weights(weights.factor, weights.by_length, nodes, lengths)
     expected, _, _ = by_recursion(tree, nodes, lengths, weighting, 0)
     assert np.isclose(eta.sum(), 1.0, rtol=1e-12)
     assert np.allclose(eta, [expected[i] for i in range(len(nodes))], rtol=1e-12)
@@ -70,7 +78,8 @@ def test_one_document_weighs_one() -> None:
     census = Census.count(tree, np.array([2]), np.array([7]))
     for weighting in WEIGHTINGS:
         weights = node_weights(census, weighting)
-        assert np.allclose(weights.of_documents(np.array([2]), np.array([7.0])), 1.0)
+        eta = document_weights(weights.factor, weights.by_length, np.array([2]), np.array([7.0]))
+        assert np.allclose(eta, 1.0)
         assert np.allclose(weights.effective_sample_size, 1.0)
 
 
@@ -123,4 +132,4 @@ def test_documents_without_words_or_outside_the_tree_are_refused() -> None:
         node_weights(Census.count(tree, np.array([0, 1]), np.zeros(2)), "tokens")
     weights = node_weights(Census.count(tree, np.array([0, 1]), np.array([3, 4])), "tokens")
     with pytest.raises(InputError, match="nodes 1 to 5, but there are weights for 2"):
-        weights.of_documents(np.array([1, 5]), np.array([3, 3]))
+        document_weights(weights.factor, weights.by_length, np.array([1, 5]), np.array([3, 3]))

@@ -30,7 +30,7 @@ def run(run: "Run", settings: Namespace) -> None:
     from spectral_spark.cli.verbs.fit import estimator
     from spectral_spark.files.locking import only_writer
     from spectral_spark.ingest.corpus_store import open_corpus
-    from spectral_spark.moments.shared_basis import save_shared_basis
+    from spectral_spark.moments.basis import save_shared_basis
 
     corpus = open_corpus(run.spark, settings.corpus)
     given = {"k": settings.k, "seed": settings.seed}

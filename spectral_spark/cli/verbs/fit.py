@@ -123,7 +123,7 @@ def run(run: "Run", settings: Namespace) -> None:
     from spectral_spark.files.locking import only_writer
     from spectral_spark.ingest.corpus_store import open_corpus
     from spectral_spark.ingest.translate import translated
-    from spectral_spark.moments.shared_basis import load_shared_basis
+    from spectral_spark.moments.basis import load_shared_basis
 
     spark = run.spark
     with only_writer(settings.model), resuming(settings, settings.model) as kept, run.terminal.doing("fitting"):
