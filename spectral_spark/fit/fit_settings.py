@@ -3,33 +3,38 @@
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from spectral_spark.data.settings import AUTO, HDP
 from spectral_spark.errors import SettingsError
 from spectral_spark.refine.refine_settings import RefineSettings
 
 AUTO_BASIS = 128
-SAMPLE_WORDS = 6_000_000                    # the driver samples so many at most
+SAMPLE_WORDS = 6_000_000                    # the driver samples at most this many words
 DRAWS, FEWEST_SWEEPS, MOST_SWEEPS = 250_000_000, 60, 300
 
 
 @dataclass(frozen=True)
 class FitSettings:
-    """What :class:`SpectralHDP` was told; see its parameters."""
+    """The parameters of :class:`SpectralHDP` that decide what a fit computes; ``data/settings.py`` explains them."""
 
-    k: int | str = "auto"
-    solver: str = "polar"
-    weighting: str = "tokens"
-    layers: int | str = "all"
-    concentrations: str | tuple[float, ...] = "auto"
-    rank_rule: str = "noise-floor"
-    tensors: str = "root"
-    basis_size: int | str = "auto"
-    count_cap: float = 16.0
-    word_scaling: float = 0.25
-    range_passes: int = 2
-    refine_passes: int = 2
-    explore_sweeps: int | str = "auto"
-    group_balance: float = 0.0
-    seed: int = 0
+    k: int | str = HDP.default("k")
+    solver: str = HDP.default("solver")
+    weighting: str = HDP.default("weighting")
+    layers: int | str = HDP.default("layers")
+    concentrations: str | tuple[float, ...] = HDP.default("concentrations")
+    rank_rule: str = HDP.default("rankRule")
+    tensors: str = HDP.default("tensors")
+    basis_size: int | str = HDP.default("basisSize")
+    count_cap: float = HDP.default("countCap")
+    word_scaling: float = HDP.default("wordScaling")
+    range_passes: int = HDP.default("rangePasses")
+    refine_passes: int = HDP.default("refinePasses")
+    explore_sweeps: int | str = HDP.default("exploreSweeps")
+    group_balance: float = HDP.default("groupBalance")
+    seed: int = HDP.default("seed")
+
+    def __post_init__(self) -> None:
+        if isinstance(self.concentrations, list):
+            object.__setattr__(self, "concentrations", tuple(self.concentrations))
 
     @property
     def cap(self) -> int | None:
@@ -47,7 +52,7 @@ class FitSettings:
     @property
     def scores_candidates(self) -> bool:
         """Whether several concentrations are tried on documents; refinement would make them equal."""
-        return self.concentrations == "auto" and self.refine_passes == 0
+        return self.concentrations == AUTO and self.refine_passes == 0
 
     @property
     def explores(self) -> bool:
@@ -56,17 +61,17 @@ class FitSettings:
 
     def sweeps(self, words: int) -> int:
         """Sweeps over a sample of so many words: about the same work whatever their number, within limits."""
-        if self.explore_sweeps != "auto":
+        if self.explore_sweeps != AUTO:
             return int(self.explore_sweeps)
         return min(max(DRAWS // max(min(words, SAMPLE_WORDS), 1), FEWEST_SWEEPS), MOST_SWEEPS)
 
     def basis_columns(self, vocab_size: int) -> int:
         """Columns p to look for: room above k, twice k for an unknown k."""
-        if self.k != "auto" and int(self.k) > vocab_size:
-            raise SettingsError(f"k is {self.k} but there are {vocab_size} words; topics cannot outnumber words")
-        if self.basis_size != "auto":
+        if self.k != AUTO and int(self.k) > vocab_size:
+            raise SettingsError(f"`k` is {self.k} but there are {vocab_size} words; topics cannot outnumber words")
+        if self.basis_size != AUTO:
             wanted = int(self.basis_size)
-        elif self.k == "auto":
+        elif self.k == AUTO:
             wanted = AUTO_BASIS
         else:
             wanted = int(self.k) + max(10, int(self.k) // 4)
@@ -79,6 +84,4 @@ class FitSettings:
     def from_dict(cls, values: dict[str, Any]) -> "FitSettings":
         """From a saved run report; keys of other versions are ignored."""
         known = {field.name: values[field.name] for field in fields(cls) if field.name in values}
-        if isinstance(known.get("concentrations"), list):
-            known["concentrations"] = tuple(known["concentrations"])
         return cls(**known)

@@ -9,8 +9,6 @@ from spectral_spark.ibp.feature_model import FeatureModel, largest_entry_positiv
 from spectral_spark.ibp.row_whitening import RowWhitening
 from spectral_spark.ibp.source_kinds import Kind
 
-OFFSETS = ("auto", "none", "free")
-PROBABILITIES = ("eigenvalues", "mean")
 _MISFIT_LIMIT = 0.5
 _GAUSSIAN_DEVIATIONS = 3.0
 """An isFA factor counts as always on while its λ4 is within this many standard deviations √(24/n) of zero. The solver

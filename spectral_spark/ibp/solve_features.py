@@ -3,17 +3,17 @@
 from dataclasses import dataclass
 
 from spectral_spark.data.dense_batch import Runner
-from spectral_spark.errors import SettingsError
+from spectral_spark.data.settings import IBP
 from spectral_spark.ibp.cumulant_decomposition import CumulantDecomposition, joint_decomposition
 from spectral_spark.ibp.cumulants import CumulantKernel, WhitenedCumulants, whitened_cumulants
 from spectral_spark.ibp.feature_model import FeatureModel
 from spectral_spark.ibp.packed_cumulants import quadruple_count
 from spectral_spark.ibp.paper_split import paper_decomposition
 from spectral_spark.ibp.polish import polish_features
-from spectral_spark.ibp.recover import OFFSETS, PROBABILITIES, RecoveredFeatures, recover_features
+from spectral_spark.ibp.recover import RecoveredFeatures, recover_features
 from spectral_spark.ibp.row_means import ColumnMeans, MeanKernel, column_means
 from spectral_spark.ibp.row_whitening import whiten_rows
-from spectral_spark.ibp.source_kinds import KINDS, Kind, kind_named
+from spectral_spark.ibp.source_kinds import Kind, kind_named
 from spectral_spark.ibp.spectrum import (
     EXACT_WIDTH,
     MAX_FEATURES,
@@ -24,8 +24,8 @@ from spectral_spark.ibp.spectrum import (
     collect_spectrum,
 )
 
-SOLVERS = ("joint", "paper")
 _OVERSAMPLING = 20
+_ATTRIBUTES = {"probabilitiesFrom": "probabilities"}
 
 
 @dataclass(frozen=True)
@@ -47,36 +47,22 @@ class IbpSettings:
     seed : of the sketch and of the solvers' starts.
     """
 
-    kind: str = "binary"
-    k: int | str = "auto"
-    missing: str = "refuse"
-    solver: str = "joint"
-    offset: str = "auto"
-    probabilities: str = "eigenvalues"
-    polish: int = 0
-    power_passes: int = 3
-    noise_variance: float | None = None
-    seed: int = 0
+    kind: str = IBP.default("kind")
+    k: int | str = IBP.default("k")
+    missing: str = IBP.default("missing")
+    solver: str = IBP.default("solver")
+    offset: str = IBP.default("offset")
+    probabilities: str = IBP.default("probabilitiesFrom")
+    polish: int = IBP.default("polish")
+    power_passes: int = IBP.default("powerPasses")
+    noise_variance: float | None = IBP.default("noiseVariance")
+    seed: int = IBP.default("seed")
 
     def __post_init__(self) -> None:
-        for name, value, allowed in (
-            ("kind", self.kind, tuple(KINDS)),
-            ("missing", self.missing, ("refuse", "mean")),
-            ("solver", self.solver, SOLVERS),
-            ("offset", self.offset, OFFSETS),
-            ("probabilities", self.probabilities, PROBABILITIES),
-        ):
-            if value not in allowed:
-                raise SettingsError(f"{name} = '{value}' is unknown; choose one of {', '.join(allowed)}")
-        if self.k != "auto" and not (isinstance(self.k, int) and 1 <= self.k <= MAX_FEATURES):
-            raise SettingsError(f"k = {self.k!r}: give 'auto' or a whole number from 1 to {MAX_FEATURES}")
-        for name, number, least in (("polish", self.polish, 0), ("power_passes", self.power_passes, 2)):
-            if number < least:
-                raise SettingsError(f"{name} = {number}: the least is {least}")
-        if self.seed < 0:
-            raise SettingsError(f"seed = {self.seed}: give a whole number that is not negative")
-        if self.noise_variance is not None and not self.noise_variance >= 0:
-            raise SettingsError(f"noise_variance = {self.noise_variance}: give a number that is not negative")
+        for setting in IBP:
+            value = getattr(self, _ATTRIBUTES.get(setting.name, setting.attribute), None)
+            if value is not None:
+                setting.check(value)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,13 +1,11 @@
 """SpectralHDP and its model: what users import."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark import keyword_only
 from pyspark.ml import Estimator, Model
 from pyspark.ml.functions import array_to_vector
 from pyspark.ml.util import MLReadable, MLWritable
@@ -16,7 +14,7 @@ from pyspark.sql import functions as F
 
 from spectral_spark.engine.documents import DocumentColumns, node_hashes
 from spectral_spark.engine.progress import Progress
-from spectral_spark.errors import InputError, SettingsError
+from spectral_spark.errors import InputError
 from spectral_spark.evaluate.completion_loss import completion_loss
 from spectral_spark.evaluate.evaluation import scored_topics
 from spectral_spark.files.directories import SavedDirectory, Staging
@@ -35,7 +33,7 @@ from spectral_spark.fit.fit_topics import FittedTopics, basis_of, fit_topics, so
 from spectral_spark.fit.update import UpdateOptions, merge_topics, update_topics
 from spectral_spark.ml import persistence
 from spectral_spark.ml.inference import Proportions, add_proportions
-from spectral_spark.ml.params import AUTO, SpectralHDPParams
+from spectral_spark.ml.params import SpectralHDPModelParams, SpectralHDPParams
 from spectral_spark.ml.plots import ModelPictures
 from spectral_spark.moments.basis import Basis
 from spectral_spark.moments.moment_state import MomentState
@@ -43,7 +41,7 @@ from spectral_spark.moments.moment_state import MomentState
 ESTIMATOR_KIND, ESTIMATOR_VERSION = "spectral-hdp-estimator", 1
 
 
-class _Columns(SpectralHDPParams):
+class _Columns(SpectralHDPModelParams):
     """What estimator and model share: the columns."""
 
     def _document_columns(self, frame: DataFrame) -> DocumentColumns:
@@ -54,7 +52,7 @@ class _Columns(SpectralHDPParams):
         return DocumentColumns(features, terms, self._value("countsCol"), path, self._value("idCol"))
 
 
-class SpectralHDP(Estimator, _Columns, MLReadable, MLWritable):
+class SpectralHDP(Estimator, _Columns, SpectralHDPParams, MLReadable, MLWritable):
     """Topics of a corpus with a document tree, by spectral inference for the Hierarchical Dirichlet Process.
 
     A handful of passes: two for a small basis, one for the moments in it, then the driver solves; each refinement pass
@@ -87,39 +85,8 @@ class SpectralHDP(Estimator, _Columns, MLReadable, MLWritable):
     >>> model.describeTopics(10).show()                                            # doctest: +SKIP
     """
 
-    @keyword_only
-    def __init__(
-        self, *, k: int | str = AUTO, featuresCol: str = "features", termsCol: str | None = None,
-        countsCol: str | None = None, pathCol: str = "path", idCol: str | None = None,
-        topicDistributionCol: str = "topicDistribution", vocabulary: Sequence[str] | None = None,
-        vocabSize: int | None = None, solver: str = "polar", weighting: str = "tokens", layers: int | str = "all",
-        concentrations: Any = AUTO, rankRule: str = "noise-floor", tensors: str = "root",
-        basisSize: int | str = AUTO, countCap: float = 16.0, wordScaling: float = 0.25, rangePasses: int = 2,
-        refinePasses: int = 2, exploreSweeps: int | str = AUTO, groupBalance: float = 0.0,
-        checkpointDir: str | None = None, seed: int = 0,
-    ) -> None:
-        super().__init__()
-        self._set_defaults()
-        self.progress = Progress()
-        self.basis: Basis | None = None
-        self.setParams(**self._input_kwargs)  # type: ignore[attr-defined]
-
-    def setParams(self, **values: Any) -> "SpectralHDP":
-        """Set parameters by name; None leaves one unset."""
-        for name, value in values.items():
-            if not self.hasParam(name):
-                raise SettingsError(f"there is no parameter '{name}'; explainParams() lists them")
-            if value is None:
-                self.clear(self.getParam(name))
-            else:
-                self._set_checked(name, value)
-        return self
-
-    def _set_checked(self, name: str, value: Any) -> None:
-        try:
-            self._set(**{name: value})
-        except TypeError as error:
-            raise SettingsError(str(error)) from None
+    progress: Progress = Progress()
+    basis: Basis | None = None
 
     def setProgress(self, progress: Progress) -> "SpectralHDP":
         """Where to show progress, for example ``engine.progress.TerminalProgress()``. Not a parameter: not saved."""
@@ -130,21 +97,6 @@ class SpectralHDP(Estimator, _Columns, MLReadable, MLWritable):
         """Collect moments in this basis instead of finding one, so that they add up with other fits in it."""
         self.basis = basis
         return self
-
-    def fitSettings(self) -> FitSettings:
-        """The parameters as plain values, checked."""
-        self._validate_params()
-        concentrations = self._value("concentrations")
-        return FitSettings(
-            k=self._value("k"), solver=self._value("solver"), weighting=self._value("weighting"),
-            layers=self._value("layers"),
-            concentrations=tuple(concentrations) if isinstance(concentrations, list) else concentrations,
-            rank_rule=self._value("rankRule"), tensors=self._value("tensors"), basis_size=self._value("basisSize"),
-            count_cap=self._value("countCap"), word_scaling=self._value("wordScaling"),
-            range_passes=self._value("rangePasses"), refine_passes=self._value("refinePasses"),
-            explore_sweeps=self._value("exploreSweeps"), group_balance=self._value("groupBalance"),
-            seed=self._value("seed"),
-        )
 
     def copy(self, extra: dict | None = None) -> "SpectralHDP":
         that: SpectralHDP = super().copy(extra)
@@ -189,7 +141,6 @@ class SpectralHDPModel(Model, _Columns, ModelPictures, MLReadable, MLWritable):
 
     def __init__(self, fitted: FittedTopics) -> None:
         super().__init__()
-        self._set_defaults()
         self._fitted = fitted
 
     @property

@@ -1,10 +1,8 @@
 """SpectralIBP and its model: latent binary features of real vectors."""
 
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark import keyword_only
 from pyspark.ml import Estimator, Model
 from pyspark.ml.functions import array_to_vector
 from pyspark.ml.util import MLReadable, MLWritable
@@ -21,7 +19,6 @@ from spectral_spark.ibp.feature_model import FeatureModel
 from spectral_spark.ml import persistence
 from spectral_spark.ml.ibp_params import RowParams, SpectralIBPParams
 from spectral_spark.ml.ibp_rows import add_rows
-from spectral_spark.ml.params import AUTO
 
 ESTIMATOR_KIND, ESTIMATOR_VERSION = "spectral-ibp-estimator", 1
 MODEL_KIND, MODEL_VERSION = "spectral-ibp-model", 1
@@ -58,23 +55,7 @@ class SpectralIBP(Estimator, SpectralIBPParams, MLReadable, MLWritable):
     >>> model.transform(df).select("codes").show()                                      # doctest: +SKIP
     """
 
-    @keyword_only
-    def __init__(
-        self, *, kind: str = "binary", k: int | str = AUTO, featuresCol: str = "features", idCol: str | None = None,
-        missing: str = "refuse", solver: str = "joint", offset: str = "auto", probabilitiesFrom: str = "eigenvalues",
-        polish: int = 0, powerPasses: int = 3, noiseVariance: float | None = None, codesCol: str = "codes",
-        activityCol: str = "activity", reconstructionCol: str = "reconstruction", checkpointDir: str | None = None,
-        seed: int = 0,
-    ) -> None:
-        super().__init__()
-        self._set_defaults()
-        self.progress = Progress()
-        self.setParams(**self._input_kwargs)  # type: ignore[attr-defined]
-
-    def setParams(self, **values: Any) -> "SpectralIBP":
-        """Set parameters by name; None leaves one unset."""
-        self._set_given(values)
-        return self
+    progress: Progress = Progress()
 
     def setProgress(self, progress: Progress) -> "SpectralIBP":
         """Where to show progress, for example ``engine.progress.TerminalProgress()``. Not a parameter: not saved."""
@@ -114,7 +95,6 @@ class SpectralIBPModel(Model, RowParams, MLReadable, MLWritable):
 
     def __init__(self, fitted: FittedFeatures) -> None:
         super().__init__()
-        self._set_column_defaults()
         self._fitted = fitted
 
     @property

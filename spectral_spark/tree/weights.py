@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spectral_spark.data.settings import HDP
 from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.tree.census import Census
 
-WEIGHTINGS = ("uniform", "ess", "tokens")
+WEIGHTINGS = HDP["weighting"].options
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,145 @@
+"""The settings of the estimators: every name, type, range, default and explanation is written here, once.
+
+The parameters of ``SpectralHDP`` and ``SpectralIBP`` with their getters and setters, the plain settings of a fit, the
+flags of the command line with their help, the keys of configuration files and the reference page come from this table.
+``python -m spectral_spark.cli.generate`` rewrites the generated files after a change.
+"""
+
+from spectral_spark.data.setting import Audience, Setting, SettingsTable
+from spectral_spark.data.value_types import LARGEST_SEED, Choice, Number, PositiveNumbers, Text, Texts, Whole
+
+AUTO = "auto"
+_COLUMN = Text("the name of a column", "COLUMN")
+_EXPERTS, _COLUMNS = Audience.EXPERTS, Audience.COLUMNS
+
+_SEED = Setting(
+    "seed", Whole(0, LARGEST_SEED), 0,
+    "Random seed. The same documents, settings and seed give the same model, bit for bit.",
+    aliases=("random_state", "random_seed", "rng"),
+)
+_CHECKPOINT_DIR = Setting(
+    "checkpointDir", Text("a directory", "DIR"), None,
+    "Directory that keeps finished passes until the fit is done, so that the same fit resumes after it was killed.",
+    aliases=("checkpoint", "checkpoints"),
+)
+
+HDP = SettingsTable(
+    "SpectralHDP",
+    Setting(
+        "k", Whole(1, word=AUTO), AUTO,
+        "Number of topics, or auto to estimate it from the spectrum of the second moment.",
+        aliases=("topics", "num_topics", "n_topics", "number_of_topics", "n_components", "rank"),
+    ),
+    Setting("featuresCol", _COLUMN, "features",
+            "Column of word counts as pyspark.ml Vectors, as CountVectorizer makes it.", _COLUMNS,
+            ("input_col", "counts", "vectors")),
+    Setting("termsCol", _COLUMN, None,
+            "Column with an array of word ids per document. Use it with countsCol, instead of featuresCol.", _COLUMNS),
+    Setting("countsCol", _COLUMN, None, "Column with an array of counts, one for each entry of termsCol.", _COLUMNS),
+    Setting("pathCol", _COLUMN, "path",
+            "Column with the document's path in the tree as an array of strings, from the top-level group down to the "
+            "group that holds the document. If the column is absent, there is no tree.", _COLUMNS,
+            ("tree_col", "group_col", "groups")),
+    Setting("idCol", _COLUMN, None,
+            "Column that identifies a document. Without it, documents are told apart by their content.", _COLUMNS,
+            ("doc_id", "document_id")),
+    Setting("topicDistributionCol", _COLUMN, "topicDistribution",
+            "Column of topic proportions that transform adds.", _COLUMNS, ("output_col",)),
+    Setting("vocabulary", Texts("a list of words, one per id", "WORDS"), None,
+            "The words in the order of their ids.", _COLUMNS, ("words", "vocab")),
+    Setting("vocabSize", Whole(1), None,
+            "Number of distinct words. Needed only with termsCol and without a vocabulary.", _COLUMNS),
+    Setting("solver", Choice(("polar", "power", "als", "sketch")), "polar",
+            "Algorithm that decomposes the third moment into topics.", aliases=("method", "algorithm", "optimizer")),
+    Setting(
+        "weighting", Choice(("uniform", "ess", "tokens")), "tokens",
+        "How documents are weighted in the moments: by their number of words (tokens), equally (ess), or so that every "
+        "tree node is the plain average of its children (uniform).", aliases=("weights", "document_weights"),
+    ),
+    Setting("layers", Whole(2, word="all"), "all",
+            "Layers of the document tree to use: 2 ignores the groups, 3 uses one level of groups, and so on.",
+            aliases=("depth", "levels")),
+    Setting(
+        "concentrations", PositiveNumbers((AUTO, "calibrated")), AUTO,
+        "Dirichlet concentrations, one per layer below the root, from the top down. auto learns them during refinement "
+        "(without refinement, by held-out loss); calibrated takes them from the moments.",
+        aliases=("alpha", "concentration", "doc_concentration", "gamma"),
+    ),
+    Setting("refinePasses", Whole(0), 2,
+            "Passes of EM over all documents after the spectral start. More passes improve the topics slightly.",
+            aliases=("iterations", "max_iter", "maxiter", "passes", "refine", "epochs")),
+    Setting(
+        "exploreSweeps", Whole(0, word=AUTO), AUTO,
+        "Sweeps of Gibbs sampling over a subset of the documents before the refinement passes; 0 for none. auto runs "
+        "60 sweeps, and up to 300 on small corpora.", aliases=("sweeps", "gibbs_sweeps", "samples", "burn_in"),
+    ),
+    Setting(
+        "groupBalance", Number(0, 1, metavar="B"), 0.0,
+        "How strongly small top-level groups are up-weighted in sampling and refinement: 0 counts all documents "
+        "equally, 1 counts all groups equally. A document's weight is proportional to (documents in its group)^-B, and "
+        "at most 16 times that of a document in the largest group.", aliases=("balance",),
+    ),
+    _CHECKPOINT_DIR,
+    _SEED,
+    Setting("rankRule", Choice(("noise-floor", "gap", "paper")), "noise-floor",
+            "How topics are counted when k is auto: eigenvalues above the noise floor, the largest relative gap "
+            "between eigenvalues, or the rule of the paper.", _EXPERTS),
+    Setting("basisSize", Whole(2, word=AUTO), AUTO,
+            "Columns of the basis in which moments are collected. auto takes a quarter more than k (at least 10 more), "
+            "or 128 when k is auto too.", _EXPERTS, ("basis_columns", "basis_dim", "p")),
+    Setting("rangePasses", Whole(1), 2, "Passes of subspace iteration that find the basis.", _EXPERTS,
+            ("power_passes", "power_iterations")),
+    Setting("wordScaling", Number(0, 1, metavar="A"), 0.25,
+            "Exponent A of the word scaling (word frequency)^-A in the basis; larger values give rare words more "
+            "influence.", _EXPERTS),
+    Setting("countCap", Number(0), 16.0,
+            "A word counts at most this many times per document in the moments; 0 for no cap.", _EXPERTS,
+            ("max_count", "cap")),
+    Setting("tensors", Choice(("root", "groups")), "root",
+            "Which third moments to decompose: that of the whole corpus (root), or the average over groups (groups), "
+            "which suits a few large groups.", _EXPERTS),
+)
+
+IBP = SettingsTable(
+    "SpectralIBP",
+    Setting("kind", Choice(("binary", "isfa", "iica")), "binary",
+            "The model: binary features, sparse factors (isfa, Gaussian) or independent components (iica, Laplace).",
+            aliases=("model_type", "type")),
+    Setting("k", Whole(1, 40, AUTO), AUTO,
+            "Number of features, or auto to count the eigenvalues above the noise.",
+            aliases=("features", "num_features", "n_features", "n_components", "rank", "topics")),
+    Setting("featuresCol", _COLUMN, "features", "Column of pyspark.ml Vectors or arrays of numbers.", _COLUMNS,
+            ("input_col", "vectors")),
+    Setting("idCol", _COLUMN, None,
+            "Column that identifies a row. Without it, rows are told apart by their content.", _COLUMNS),
+    Setting("codesCol", _COLUMN, "codes",
+            "Column that transform adds with the code of each row: the most likely binary features, or the expected "
+            "value of the factors.", _COLUMNS, ("output_col",)),
+    Setting("activityCol", _COLUMN, "activity",
+            "Column that transform adds for isfa and iica with the probability that each feature is active.", _COLUMNS),
+    Setting("reconstructionCol", _COLUMN, "reconstruction",
+            "Column that reconstruct adds with each row as the features explain it.", _COLUMNS),
+    Setting("missing", Choice(("refuse", "mean")), "refuse",
+            "What to do with nulls and NaN: refuse them, or replace them by the mean of their column.",
+            aliases=("impute", "na", "nan")),
+    Setting("polish", Whole(0), 0,
+            "Rounds of least squares that improve the features after the spectral solution; each takes one more pass.",
+            aliases=("refine_passes", "iterations", "max_iter")),
+    _CHECKPOINT_DIR,
+    _SEED,
+    Setting("solver", Choice(("joint", "paper")), "joint",
+            "How cumulants are decomposed: third and fourth together (joint), or one after the other as in the paper.",
+            _EXPERTS, ("method", "algorithm")),
+    Setting("offset", Choice(("auto", "none", "free")), "auto",
+            "Whether binary features come with a constant offset: none, free (estimated), or auto to decide from the "
+            "data.", _EXPERTS, ("intercept",)),
+    Setting("probabilitiesFrom", Choice(("eigenvalues", "mean")), "eigenvalues",
+            "Where the probabilities of binary features come from: eigenvalues of the third cumulant, or the mean.",
+            _EXPERTS),
+    Setting("powerPasses", Whole(2), 3,
+            "Passes of subspace iteration when there are too many columns for a full covariance matrix.", _EXPERTS,
+            ("range_passes", "power_iterations")),
+    Setting("noiseVariance", Number(0), None,
+            "Variance of the noise, if it is known. By default it is estimated from the smallest eigenvalues.",
+            _EXPERTS, ("noise", "sigma")),
+)

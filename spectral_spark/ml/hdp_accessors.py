@@ -1,0 +1,315 @@
+"""Parameters of SpectralHDP with their getters and setters.
+
+Generated from ``data/settings.py`` by ``python -m spectral_spark.cli.generate``: change the table, not this file.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+from pyspark.ml.param import Param
+from pyspark.ml.param.shared import HasFeaturesCol, HasSeed, HasSolver
+
+from spectral_spark.data.settings import HDP
+from spectral_spark.ml.table_params import TableParams, given_keywords, param
+
+
+class HDPModelParams(TableParams, HasFeaturesCol, HasSeed, HasSolver):
+    """Parameters that the estimator shares with its model, and the setters of the columns."""
+
+    _table = HDP
+    k: "Param[Any]" = param(HDP["k"])
+    featuresCol: "Param[Any]" = param(HDP["featuresCol"])
+    termsCol: "Param[Any]" = param(HDP["termsCol"])
+    countsCol: "Param[Any]" = param(HDP["countsCol"])
+    pathCol: "Param[Any]" = param(HDP["pathCol"])
+    idCol: "Param[Any]" = param(HDP["idCol"])
+    topicDistributionCol: "Param[Any]" = param(HDP["topicDistributionCol"])
+    vocabulary: "Param[Any]" = param(HDP["vocabulary"])
+    vocabSize: "Param[Any]" = param(HDP["vocabSize"])
+    solver: "Param[Any]" = param(HDP["solver"])
+    weighting: "Param[Any]" = param(HDP["weighting"])
+    layers: "Param[Any]" = param(HDP["layers"])
+    concentrations: "Param[Any]" = param(HDP["concentrations"])
+    refinePasses: "Param[Any]" = param(HDP["refinePasses"])
+    exploreSweeps: "Param[Any]" = param(HDP["exploreSweeps"])
+    groupBalance: "Param[Any]" = param(HDP["groupBalance"])
+    checkpointDir: "Param[Any]" = param(HDP["checkpointDir"])
+    seed: "Param[Any]" = param(HDP["seed"])
+    rankRule: "Param[Any]" = param(HDP["rankRule"])
+    basisSize: "Param[Any]" = param(HDP["basisSize"])
+    rangePasses: "Param[Any]" = param(HDP["rangePasses"])
+    wordScaling: "Param[Any]" = param(HDP["wordScaling"])
+    countCap: "Param[Any]" = param(HDP["countCap"])
+    tensors: "Param[Any]" = param(HDP["tensors"])
+
+    def getK(self) -> int | str:
+        """Number of topics, or auto to estimate it from the spectrum of the second moment."""
+        return self._value("k")
+
+    def getFeaturesCol(self) -> str:
+        """Column of word counts as pyspark.ml Vectors, as CountVectorizer makes it."""
+        return self._value("featuresCol")
+
+    def getTermsCol(self) -> str | None:
+        """Column with an array of word ids per document. Use it with countsCol, instead of featuresCol."""
+        return self._value("termsCol")
+
+    def getCountsCol(self) -> str | None:
+        """Column with an array of counts, one for each entry of termsCol."""
+        return self._value("countsCol")
+
+    def getPathCol(self) -> str:
+        """Column with the document's path in the tree as an array of strings, from the top-level group down to the
+        group that holds the document. If the column is absent, there is no tree.
+        """
+        return self._value("pathCol")
+
+    def getIdCol(self) -> str | None:
+        """Column that identifies a document. Without it, documents are told apart by their content."""
+        return self._value("idCol")
+
+    def getTopicDistributionCol(self) -> str:
+        """Column of topic proportions that transform adds."""
+        return self._value("topicDistributionCol")
+
+    def getVocabulary(self) -> list[str] | None:
+        """The words in the order of their ids."""
+        return self._value("vocabulary")
+
+    def getVocabSize(self) -> int | None:
+        """Number of distinct words. Needed only with termsCol and without a vocabulary."""
+        return self._value("vocabSize")
+
+    def getSolver(self) -> str:
+        """Algorithm that decomposes the third moment into topics."""
+        return self._value("solver")
+
+    def getWeighting(self) -> str:
+        """How documents are weighted in the moments: by their number of words (tokens), equally (ess), or so that every
+        tree node is the plain average of its children (uniform).
+        """
+        return self._value("weighting")
+
+    def getLayers(self) -> int | str:
+        """Layers of the document tree to use: 2 ignores the groups, 3 uses one level of groups, and so on."""
+        return self._value("layers")
+
+    def getConcentrations(self) -> str | list[float]:
+        """Dirichlet concentrations, one per layer below the root, from the top down.
+
+        auto learns them during refinement (without refinement, by held-out loss); calibrated takes them from the
+        moments.
+        """
+        return self._value("concentrations")
+
+    def getRefinePasses(self) -> int:
+        """Passes of EM over all documents after the spectral start. More passes improve the topics slightly."""
+        return self._value("refinePasses")
+
+    def getExploreSweeps(self) -> int | str:
+        """Sweeps of Gibbs sampling over a subset of the documents before the refinement passes; 0 for none.
+
+        auto runs 60 sweeps, and up to 300 on small corpora.
+        """
+        return self._value("exploreSweeps")
+
+    def getGroupBalance(self) -> float:
+        """How strongly small top-level groups are up-weighted in sampling and refinement: 0 counts all documents
+        equally, 1 counts all groups equally. A document's weight is proportional to (documents in its group)^-B, and
+        at most 16 times that of a document in the largest group.
+        """
+        return self._value("groupBalance")
+
+    def getCheckpointDir(self) -> str | None:
+        """Directory that keeps finished passes until the fit is done, so that the same fit resumes after it was killed.
+        """
+        return self._value("checkpointDir")
+
+    def getSeed(self) -> int:
+        """Random seed. The same documents, settings and seed give the same model, bit for bit."""
+        return self._value("seed")
+
+    def getRankRule(self) -> str:
+        """How topics are counted when k is auto: eigenvalues above the noise floor, the largest relative gap between
+        eigenvalues, or the rule of the paper.
+        """
+        return self._value("rankRule")
+
+    def getBasisSize(self) -> int | str:
+        """Columns of the basis in which moments are collected.
+
+        auto takes a quarter more than k (at least 10 more), or 128 when k is auto too.
+        """
+        return self._value("basisSize")
+
+    def getRangePasses(self) -> int:
+        """Passes of subspace iteration that find the basis."""
+        return self._value("rangePasses")
+
+    def getWordScaling(self) -> float:
+        """Exponent A of the word scaling (word frequency)^-A in the basis; larger values give rare words more
+        influence.
+        """
+        return self._value("wordScaling")
+
+    def getCountCap(self) -> float:
+        """A word counts at most this many times per document in the moments; 0 for no cap."""
+        return self._value("countCap")
+
+    def getTensors(self) -> str:
+        """Which third moments to decompose: that of the whole corpus (root), or the average over groups (groups), which
+        suits a few large groups.
+        """
+        return self._value("tensors")
+
+    def setFeaturesCol(self, value: str | None) -> Self:
+        """Column of word counts as pyspark.ml Vectors, as CountVectorizer makes it."""
+        return self._set_given({"featuresCol": value})
+
+    def setTermsCol(self, value: str | None) -> Self:
+        """Column with an array of word ids per document. Use it with countsCol, instead of featuresCol."""
+        return self._set_given({"termsCol": value})
+
+    def setCountsCol(self, value: str | None) -> Self:
+        """Column with an array of counts, one for each entry of termsCol."""
+        return self._set_given({"countsCol": value})
+
+    def setPathCol(self, value: str | None) -> Self:
+        """Column with the document's path in the tree as an array of strings, from the top-level group down to the
+        group that holds the document. If the column is absent, there is no tree.
+        """
+        return self._set_given({"pathCol": value})
+
+    def setIdCol(self, value: str | None) -> Self:
+        """Column that identifies a document. Without it, documents are told apart by their content."""
+        return self._set_given({"idCol": value})
+
+    def setTopicDistributionCol(self, value: str | None) -> Self:
+        """Column of topic proportions that transform adds."""
+        return self._set_given({"topicDistributionCol": value})
+
+
+class HDPEstimatorParams(HDPModelParams):
+    """Everything that the estimator can be told."""
+
+    @given_keywords
+    def __init__(
+        self, *, k: int | str = "auto", featuresCol: str = "features", termsCol: str | None = None,
+        countsCol: str | None = None, pathCol: str = "path", idCol: str | None = None,
+        topicDistributionCol: str = "topicDistribution", vocabulary: Sequence[str] | None = None,
+        vocabSize: int | None = None, solver: str = "polar", weighting: str = "tokens", layers: int | str = "all",
+        concentrations: str | float | Sequence[float] = "auto", refinePasses: int = 2,
+        exploreSweeps: int | str = "auto", groupBalance: float = 0.0, checkpointDir: str | None = None, seed: int = 0,
+        rankRule: str = "noise-floor", basisSize: int | str = "auto", rangePasses: int = 2, wordScaling: float = 0.25,
+        countCap: float = 16.0, tensors: str = "root",
+    ) -> None:
+        super().__init__()
+        self._set_given(self._input_kwargs)
+
+    @given_keywords
+    def setParams(
+        self, *, k: int | str = "auto", featuresCol: str = "features", termsCol: str | None = None,
+        countsCol: str | None = None, pathCol: str = "path", idCol: str | None = None,
+        topicDistributionCol: str = "topicDistribution", vocabulary: Sequence[str] | None = None,
+        vocabSize: int | None = None, solver: str = "polar", weighting: str = "tokens", layers: int | str = "all",
+        concentrations: str | float | Sequence[float] = "auto", refinePasses: int = 2,
+        exploreSweeps: int | str = "auto", groupBalance: float = 0.0, checkpointDir: str | None = None, seed: int = 0,
+        rankRule: str = "noise-floor", basisSize: int | str = "auto", rangePasses: int = 2, wordScaling: float = 0.25,
+        countCap: float = 16.0, tensors: str = "root",
+    ) -> Self:
+        """Set several parameters by name; None leaves one unset."""
+        return self._set_given(self._input_kwargs)
+
+    def setK(self, value: int | str | None) -> Self:
+        """Number of topics, or auto to estimate it from the spectrum of the second moment."""
+        return self._set_given({"k": value})
+
+    def setVocabulary(self, value: Sequence[str] | None) -> Self:
+        """The words in the order of their ids."""
+        return self._set_given({"vocabulary": value})
+
+    def setVocabSize(self, value: int | None) -> Self:
+        """Number of distinct words. Needed only with termsCol and without a vocabulary."""
+        return self._set_given({"vocabSize": value})
+
+    def setSolver(self, value: str | None) -> Self:
+        """Algorithm that decomposes the third moment into topics."""
+        return self._set_given({"solver": value})
+
+    def setWeighting(self, value: str | None) -> Self:
+        """How documents are weighted in the moments: by their number of words (tokens), equally (ess), or so that every
+        tree node is the plain average of its children (uniform).
+        """
+        return self._set_given({"weighting": value})
+
+    def setLayers(self, value: int | str | None) -> Self:
+        """Layers of the document tree to use: 2 ignores the groups, 3 uses one level of groups, and so on."""
+        return self._set_given({"layers": value})
+
+    def setConcentrations(self, value: str | float | Sequence[float] | None) -> Self:
+        """Dirichlet concentrations, one per layer below the root, from the top down.
+
+        auto learns them during refinement (without refinement, by held-out loss); calibrated takes them from the
+        moments.
+        """
+        return self._set_given({"concentrations": value})
+
+    def setRefinePasses(self, value: int | None) -> Self:
+        """Passes of EM over all documents after the spectral start. More passes improve the topics slightly."""
+        return self._set_given({"refinePasses": value})
+
+    def setExploreSweeps(self, value: int | str | None) -> Self:
+        """Sweeps of Gibbs sampling over a subset of the documents before the refinement passes; 0 for none.
+
+        auto runs 60 sweeps, and up to 300 on small corpora.
+        """
+        return self._set_given({"exploreSweeps": value})
+
+    def setGroupBalance(self, value: float | None) -> Self:
+        """How strongly small top-level groups are up-weighted in sampling and refinement: 0 counts all documents
+        equally, 1 counts all groups equally. A document's weight is proportional to (documents in its group)^-B, and
+        at most 16 times that of a document in the largest group.
+        """
+        return self._set_given({"groupBalance": value})
+
+    def setCheckpointDir(self, value: str | None) -> Self:
+        """Directory that keeps finished passes until the fit is done, so that the same fit resumes after it was killed.
+        """
+        return self._set_given({"checkpointDir": value})
+
+    def setSeed(self, value: int | None) -> Self:
+        """Random seed. The same documents, settings and seed give the same model, bit for bit."""
+        return self._set_given({"seed": value})
+
+    def setRankRule(self, value: str | None) -> Self:
+        """How topics are counted when k is auto: eigenvalues above the noise floor, the largest relative gap between
+        eigenvalues, or the rule of the paper.
+        """
+        return self._set_given({"rankRule": value})
+
+    def setBasisSize(self, value: int | str | None) -> Self:
+        """Columns of the basis in which moments are collected.
+
+        auto takes a quarter more than k (at least 10 more), or 128 when k is auto too.
+        """
+        return self._set_given({"basisSize": value})
+
+    def setRangePasses(self, value: int | None) -> Self:
+        """Passes of subspace iteration that find the basis."""
+        return self._set_given({"rangePasses": value})
+
+    def setWordScaling(self, value: float | None) -> Self:
+        """Exponent A of the word scaling (word frequency)^-A in the basis; larger values give rare words more
+        influence.
+        """
+        return self._set_given({"wordScaling": value})
+
+    def setCountCap(self, value: float | None) -> Self:
+        """A word counts at most this many times per document in the moments; 0 for no cap."""
+        return self._set_given({"countCap": value})
+
+    def setTensors(self, value: str | None) -> Self:
+        """Which third moments to decompose: that of the whole corpus (root), or the average over groups (groups), which
+        suits a few large groups.
+        """
+        return self._set_given({"tensors": value})
