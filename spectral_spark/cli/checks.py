@@ -1,16 +1,14 @@
 """Checks before any work starts, without Spark: what must be there is there, and what must not is not."""
 
-import json
 from typing import Any
 
 from pyarrow import fs
 
-from spectral_spark.errors import FormatError, InputError
+from spectral_spark.errors import InputError
 from spectral_spark.files.directories import exists, open_directory, resolve
 from spectral_spark.files.model_files import MODEL_KIND, MODEL_VERSION
-
-# Those of corpus.store, which imports pyspark; a dry run must not wait for that.
-CORPUS_KIND, CORPUS_VERSION = "spectral-corpus", 1
+from spectral_spark.ingest.corpus_files import check_files
+from spectral_spark.ingest.corpus_manifest import read_manifest
 
 
 def output_is_free(path: str, overwrite: bool, flag: str = "--output") -> None:
@@ -35,38 +33,12 @@ def input_is_there(path: str, flag: str = "--input") -> None:
 
 
 def corpus_manifest(path: str) -> dict[str, Any]:
-    """``corpus.json`` of a corpus, refusing what is not a complete one."""
+    """``corpus.json`` of a corpus, refusing one that is not complete or was damaged."""
     if not exists(path):
         raise InputError(f"--corpus: there is nothing at '{path}'; 'spectral-spark ingest' makes a corpus")
-    filesystem, inside = resolve(path)
-    try:
-        with filesystem.open_input_stream(f"{inside}/corpus.json") as source:
-            manifest = json.loads(source.read())
-    except OSError:
-        raise FormatError(
-            f"--corpus '{path}' is not a complete corpus: it has no corpus.json; 'spectral-spark ingest' makes one"
-        ) from None
-    except ValueError:
-        raise FormatError(f"--corpus '{path}': corpus.json is not JSON; the corpus is damaged") from None
-    _check_manifest(path, manifest)
-    return dict(manifest)
-
-
-def _check_manifest(path: str, manifest: Any) -> None:
-    if not isinstance(manifest, dict) or manifest.get("kind") != CORPUS_KIND:
-        raise FormatError(
-            f"--corpus '{path}': corpus.json does not describe a corpus; 'spectral-spark ingest' makes one"
-        )
-    if not isinstance(manifest.get("version"), int) or manifest["version"] > CORPUS_VERSION:
-        raise FormatError(
-            f"--corpus '{path}' has format {manifest.get('version')}; this package reads up to {CORPUS_VERSION}: "
-            "upgrade spectral_spark"
-        )
-    for part in ("documents", "tokens_by_split"):
-        if not isinstance(manifest.get(part), dict) or "train" not in manifest[part]:
-            raise FormatError(f"--corpus '{path}': corpus.json counts no '{part}'; it is damaged, ingest it again")
-    if not isinstance(manifest.get("terms"), int):
-        raise FormatError(f"--corpus '{path}': corpus.json counts no 'terms'; it is damaged, ingest it again")
+    manifest = read_manifest(path)
+    check_files(path, manifest)
+    return manifest
 
 
 def model_summary(path: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from spectral_spark.errors import SettingsError
 from spectral_spark.files.spark_paths import Workplace
 from spectral_spark.ingest.ingest_settings import Holdout, IngestSettings
-from spectral_spark.ingest.read_vocabulary import known_words
+from spectral_spark.ingest.saved_vocabulary import known_words
 from spectral_spark.ingest.vocabulary import (
     STATISTICS,
     Vocabulary,

@@ -12,8 +12,10 @@ from pyspark.sql import functions as F
 from spectral_spark.errors import InputError
 from spectral_spark.files.directories import Staging, staged
 from spectral_spark.files.spark_paths import Workplace
+from spectral_spark.ingest.corpus_files import describe_files
 from spectral_spark.ingest.corpus_fingerprint import Contents, contents
-from spectral_spark.ingest.corpus_store import CORPUS_JSON, CORPUS_KIND, CORPUS_VERSION, DOCUMENTS_SCHEMA, TEST, TRAIN
+from spectral_spark.ingest.corpus_manifest import CORPUS_JSON, CORPUS_KIND, CORPUS_VERSION
+from spectral_spark.ingest.corpus_store import DOCUMENTS_SCHEMA, TEST, TRAIN
 from spectral_spark.ingest.count_words import COUNTED, count_words
 from spectral_spark.ingest.filtering import Screened, screen
 from spectral_spark.ingest.holdout import Split, split_documents
@@ -52,7 +54,8 @@ def ingest(spark: SparkSession, settings: IngestSettings, progress: Progress | N
         stages.say(f"{len(split.vocabulary):,} words")
         with stages("write"):
             found = _write(spark, screened, split, settings, work)
-        manifest = _manifest(settings, source, screened, split, found)
+        files = describe_files(work.filesystem, work.inside)
+        manifest = _manifest(settings, source, screened, split, found, files)
         for name in _SCRATCH:
             work.delete(name)
         Staging(work.filesystem, work.inside).write_json(CORPUS_JSON, manifest)
@@ -131,7 +134,8 @@ def _name_files(work: Workplace) -> None:
 
 
 def _manifest(
-    settings: IngestSettings, source: Source, screened: Screened, split: Split, found: Contents
+    settings: IngestSettings, source: Source, screened: Screened, split: Split, found: Contents,
+    files: dict[str, dict[str, Any]],
 ) -> dict[str, Any]:
     kept = sum(found.documents.values())
     dropped = dict(screened.dropped)
@@ -154,6 +158,7 @@ def _manifest(
         **({"unseen": asdict(unseen)} if unseen else {}),
         "vocabulary_fingerprint": split.vocabulary.fingerprint,
         "fingerprint": found.fingerprint,
+        "files": files,
     }
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from spectral_spark.data.hashing import vocabulary_fingerprint
+from spectral_spark.ingest.corpus_fingerprint import contents
 from spectral_spark.ingest.corpus_store import Corpus, open_corpus
 from spectral_spark.ingest.ingest_settings import IngestSettings
 from spectral_spark.ingest.pipeline import ingest
@@ -42,6 +44,11 @@ def words_by_document(corpus: Corpus, split: str | None = None) -> dict[str, dic
 
 def paths_by_document(corpus: Corpus) -> dict[str, list[str]]:
     return {row["doc_id"]: list(row["path"]) for row in corpus.documents().collect()}
+
+
+def fingerprint_of(corpus: Corpus) -> str:
+    """The fingerprint of the documents that are there now."""
+    return contents(corpus.documents(), vocabulary_fingerprint(corpus.vocabulary)).fingerprint
 
 
 Ingest = Callable[..., Corpus]

@@ -8,7 +8,7 @@ from spectral_spark.cli.flags import Flag, names, share, whole_number
 from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
 from spectral_spark.ingest.ingest_settings import MISSING_PATH, SOURCES, TABLE_FORMATS, IngestSettings
-from spectral_spark.ingest.read_vocabulary import known_words
+from spectral_spark.ingest.saved_vocabulary import known_words
 
 if TYPE_CHECKING:
     from spectral_spark.cli.run import Run
