@@ -98,6 +98,8 @@ def _add(group: argparse._ArgumentGroup, flag: Flag) -> None:
 def _given(verb: Verb, words: Sequence[str]) -> dict[str, Any]:
     """Raw values of the flags on the command line, by attribute name."""
     known, unknown = _parser(verb).parse_known_args(list(words))
+    if verb.positional and len(unknown) == 1 and not unknown[0].startswith("-") and verb.positional not in known:
+        setattr(known, verb.positional, unknown.pop())
     if unknown:
         word = next((word for word in unknown if word.startswith("-")), unknown[0])
         if not word.startswith("-"):

@@ -40,6 +40,7 @@ class Verb:
     flags : the verb's own flags.
     plan : checks settings and inputs without starting Spark, and returns what would be done, line by line.
     run : does it.
+    positional : the flag whose value may be given without its name, if any.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Verb:
     flags: tuple[Flag, ...]
     plan: Callable[[Namespace], list[str]]
     run: Callable[["Run", Namespace], None]
+    positional: str = ""
 
     @property
     def all_flags(self) -> tuple[Flag, ...]:

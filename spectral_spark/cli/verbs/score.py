@@ -9,9 +9,14 @@ from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
     from spectral_spark.cli.run import Run
+    from spectral_spark.ml.hdp import SpectralHDPModel
 
 SPLITS = ("all", "train", "test")
+WORDS_IN_LABEL = 5
+MUCH_UNKNOWN = 0.5           # of all words: beyond this the scores are mostly the prior
 
 
 def plan(settings: Namespace) -> list[str]:
@@ -21,7 +26,8 @@ def plan(settings: Namespace) -> list[str]:
     return [
         f"infer the shares of {summary['k']} topics in {number(_documents(manifest, settings))} documents "
         f"of '{settings.corpus}'",
-        f"write doc_id and topicDistribution as Parquet to '{settings.output}'",
+        f"write each document's topics, the largest with its label, and the share of unknown words as Parquet to "
+        f"'{settings.output}'",
         f"memory: each worker holds the topics, {summary['terms'] * summary['k'] * 8 / 2**20:,.1f} MiB",
     ]
 
@@ -32,31 +38,87 @@ def _documents(manifest: dict[str, Any], settings: Namespace) -> int:
 
 
 def run(run: "Run", settings: Namespace) -> None:
-    from pyspark.ml.functions import vector_to_array
-    from pyspark.sql import functions as F
-
     from spectral_spark import SpectralHDPModel
     from spectral_spark.engine.parquet import write_parquet
     from spectral_spark.files.locking import only_writer
+    from spectral_spark.files.model_files import read_model_files
     from spectral_spark.ingest.corpus_store import open_corpus
-    from spectral_spark.ingest.translate import in_vocabulary
+    from spectral_spark.report.payload import topic_labels
 
-    corpus = open_corpus(run.spark, settings.corpus)
-    model = SpectralHDPModel.load(settings.model)
-    documents = corpus.documents(None if settings.split in (None, "all") else settings.split)
-    shares = vector_to_array(F.col("topicDistribution")).alias("topicDistribution")
-    scored = model.transform(in_vocabulary(documents, corpus.vocabulary, model.words)).select("doc_id", shares)
+    spark = run.spark
     with only_writer(settings.output), run.terminal.doing("scoring"):
+        corpus = open_corpus(spark, settings.corpus)
+        model = SpectralHDPModel.load(settings.model)
+        documents = corpus.documents(None if settings.split in (None, "all") else settings.split)
+        labels = [" ".join(words) for words in topic_labels(read_model_files(settings.model), WORDS_IN_LABEL)]
+        scored = scores(model, documents, corpus.vocabulary, labels)
         written = write_parquet(scored, settings.output, overwrite=settings.overwrite)
-    run.terminal.say(f"scores {settings.output}: {number(written)} documents in {duration(run.seconds)}")
+        unknown = unknown_share(spark, settings.output, corpus.manifest)
+    run.terminal.say(*summary_lines(settings, written, unknown, run.seconds))
+
+
+def scores(
+    model: "SpectralHDPModel", documents: "DataFrame", vocabulary: tuple[str, ...], labels: list[str]
+) -> "DataFrame":
+    """One row per document: its topics, the largest of them, and how much of the document the model knows."""
+    from pyspark.ml.functions import vector_to_array
+    from pyspark.sql import functions as F
+
+    from spectral_spark.ingest.translate import UNSEEN, translated
+
+    same = model.words is None or model.words == vocabulary
+    frame = documents.withColumn(UNSEEN, F.lit(0.0)) if same else translated(documents, vocabulary, model.words or ())
+    known = F.aggregate("counts", F.lit(0).cast("double"), lambda total, count: total + count)
+    words = known + F.col(UNSEEN)
+    shares = vector_to_array(F.col("topicDistribution"))
+    largest = (F.array_position("topicDistribution", F.array_max("topicDistribution")) - 1).cast("int")
+    names = F.array(*(F.lit(label) for label in labels))
+    return (
+        model.transform(frame)
+        .select("doc_id", "path", shares.alias("topicDistribution"), words.cast("long").alias("words"),
+                F.when(words > 0, F.col(UNSEEN) / words).otherwise(0.0).alias("unknownShare"))
+        .withColumn("topic", largest)
+        .withColumn("label", F.element_at(names, F.col("topic") + 1))
+        .select("doc_id", "path", "topic", "label", "words", "unknownShare", "topicDistribution")
+    )
+
+
+def unknown_share(spark: "SparkSession", output: str, manifest: dict[str, Any]) -> float:
+    """Share of all words of the documents that the model does not know, those that ingest left out included."""
+    from pyspark.sql import functions as F
+
+    from spectral_spark.files.spark_paths import spark_readable
+
+    unknown = F.sum(F.col("words") * F.col("unknownShare"))
+    rows = spark.read.parquet(spark_readable(output))
+    totals = rows.agg(unknown.alias("unknown"), F.sum("words").alias("all")).first()
+    words, missing = (float(totals["all"] or 0), float(totals["unknown"] or 0)) if totals else (0.0, 0.0)
+    left_out = float((manifest.get("unseen") or {}).get("tokens", 0))
+    return (missing + left_out) / max(words + left_out, 1.0)
+
+
+def summary_lines(settings: Namespace, documents: int, unknown: float, seconds: float) -> list[str]:
+    """What scoring tells at its end."""
+    lines = [
+        f"scores {settings.output}: {number(documents)} documents in {duration(seconds)}; "
+        f"the model knows {1 - unknown:.1%} of their words"
+    ]
+    if unknown > MUCH_UNKNOWN:
+        lines.append(
+            f"  warning: {unknown:.0%} of the words are unknown to '{settings.model}', so these topics say little "
+            "about the documents; score them with a model that was fitted to documents of this kind"
+        )
+    return lines
 
 
 VERB = Verb(
     name="score",
     summary="infer the topics of every document",
     description=(
-        "Infer each document's topic shares with a fitted model, around its tree node's proportions, and write them\n"
-        "as Parquet: doc_id string, topicDistribution array<double>."
+        "Infer each document's topic shares with a fitted model, given its place in the tree, and write Parquet with\n"
+        "one row per document: doc_id string, path array<string>, topic int (the largest), label string (its first\n"
+        "words), words long, unknownShare double (share of the words that the model does not know), and\n"
+        "topicDistribution array<double>."
     ),
     example="spectral-spark score --corpus out/corpus --model out/model --output out/scores",
     flags=(
