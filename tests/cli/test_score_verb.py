@@ -13,7 +13,8 @@ from spectral_spark.ingest.demo_corpus import simulate_demo, write_demo
 
 def ingest(spark: Any, notes: Path, corpus: Path) -> None:
     words = ["ingest", "--source", "table", "--input", str(notes), "--text-col", "text", "--path-cols", "region,town",
-             "--id-col", "id", "--min-documents", "1", "--output", str(corpus), "--quiet"]
+             "--id-col", "id", "--min-documents", "1", "--max-document-share", "1", "--output", str(corpus),
+             "--quiet"]
     assert main(words, spark) == 0
 
 
