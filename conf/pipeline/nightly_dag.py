@@ -1,59 +1,45 @@
-"""The nightly pipeline as an Airflow DAG: one task per step, retried on its own, outputs under run_date=YYYY-MM-DD.
+"""The nightly pipeline as an Airflow DAG: one task per step of ``nightly.sh``, each retried on its own.
 
-``ds`` is the day that has ended. The first night fits a model; a later one updates it, in that model's vocabulary.
+``ds`` is the day that has ended. Nights do not wait for each other: one that failed can be cleared and run later, and
+its documents then join the newest model. A day without documents succeeds without a model.
 
-Needs Airflow 2.4 or newer. Set the Airflow variables ``spectral_store`` (where outputs go) and ``spectral_input`` (a
-folder with one folder of documents per day), and ``spectral_spark`` where the command is not on the workers' PATH.
+Needs Airflow 2.4 or newer and GNU bash on the workers. Set the Airflow variables ``spectral_store`` (where outputs go),
+``spectral_input`` (a folder with one folder of documents per day), ``spectral_pipeline`` (the folder of ``nightly.sh``)
+and, where the command is not on the workers' PATH, ``spectral_spark``.
 """
 
 from datetime import datetime, timedelta
 
 from airflow import DAG
-from airflow.operators.bash import BashOperator
 
-STORE = "{{ var.value.spectral_store }}"
-INPUT = "{{ var.value.spectral_input }}/{{ ds }}"
-RUN = "{{ var.value.get('spectral_spark', 'spectral-spark') }}"
-NIGHT = STORE + "/run_date={{ ds }}"
-EARLIER = f"ls -d {STORE}/run_date=*/model 2>/dev/null | awk '$0 < \"{NIGHT}/model\"' | tail -n 1"
+try:
+    from airflow.providers.standard.operators.bash import BashOperator  # Airflow 3
+except ImportError:
+    from airflow.operators.bash import BashOperator
 
-# A step whose output is there is done: outputs appear complete or not at all.
-STEPS = {
-    "ingest": f"""
-        earlier=$({EARLIER})
-        test -e {NIGHT}/corpus ||
-        {RUN} ingest --source folders --input {INPUT} --output {NIGHT}/corpus --holdout 100 \
-            ${{earlier:+--vocabulary "$earlier"}}
-    """,
-    "model": f"""
-        earlier=$({EARLIER})
-        if [ -e {NIGHT}/model ]; then exit 0; fi
-        if [ -n "$earlier" ]
-        then {RUN} update --corpus {NIGHT}/corpus --model "$earlier" --output {NIGHT}/model
-        else {RUN} fit --corpus {NIGHT}/corpus --model {NIGHT}/model
-        fi
-    """,
-    "evaluate": f"""
-        test -e {NIGHT}/evaluation.json ||
-        {RUN} evaluate --corpus {NIGHT}/corpus --model {NIGHT}/model --output {NIGHT}/evaluation.json
-    """,
-    "report": f"""
-        test -e {NIGHT}/report.html ||
-        {RUN} report --model {NIGHT}/model --evaluation {NIGHT}/evaluation.json --output {NIGHT}/report.html
-    """,
-}
+STEPS = ("ingest", "model", "evaluate", "report")
+NIGHT = (
+    "{{ var.value.spectral_pipeline }}/nightly.sh {{ ds }} {{ var.value.spectral_store }} "
+    "{{ var.value.spectral_input }}/{{ ds }} --source folders --holdout 100"
+)
 
 with DAG(
     dag_id="spectral_spark_nightly",
     schedule="30 2 * * *",
     start_date=datetime(2026, 1, 1),
     catchup=False,
-    max_active_runs=1,      # a night builds on the one before
-    default_args={"retries": 3, "retry_delay": timedelta(minutes=5), "depends_on_past": True},
+    max_active_runs=1,      # two nights at once would only wait for each other's lock
+    default_args={"retries": 3, "retry_delay": timedelta(minutes=5)},
 ) as dag:
     before = None
-    for name, command in STEPS.items():
-        task = BashOperator(task_id=name, bash_command=command)
+    for name in STEPS:
+        task = BashOperator(
+            task_id=name, bash_command=NIGHT, append_env=True,
+            env={
+                "STEPS": name, "ATTEMPTS": "1",             # Airflow does the retrying
+                "SPECTRAL_SPARK": "{{ var.value.get('spectral_spark', 'spectral-spark') }}",
+            },
+        )
         if before is not None:
             before >> task
         before = task
