@@ -15,7 +15,7 @@ from typing import Any
 from common import RESULTS, context, load_average, markdown_table, write_json
 from spark_models import SparkBench
 
-from spectral_spark.engine.driver_corpus import DRIVER_ENTRIES, SETTING
+from spectral_spark.engine.choose_corpus import DRIVER_ENTRIES, SETTING
 
 PLACES = {"executors": 0, "driver": DRIVER_ENTRIES}
 FITS: dict[str, dict[str, Any]] = {"1 pass, no sampling": {"exploreSweeps": 0}, "1 pass after sampling": {}}

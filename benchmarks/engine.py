@@ -27,12 +27,12 @@ from made_up import estimator, fit_seconds, write_corpus
 from pyspark.sql import SparkSession
 from threadpoolctl import threadpool_limits
 
+from spectral_spark.engine.choose_corpus import SETTING
 from spectral_spark.engine.counted_corpus import take_census
 from spectral_spark.engine.documents import DocumentColumns, inspect_documents
-from spectral_spark.engine.driver_corpus import SETTING
+from spectral_spark.engine.executor_corpus import ExecutorCorpus
 from spectral_spark.engine.pack_counts import CountDecoder, PackSettings, pack_counts
-from spectral_spark.engine.packed import PackedCorpus
-from spectral_spark.engine.passes import run_pass
+from spectral_spark.engine.progress import Progress
 from spectral_spark.engine.session import start_session
 from spectral_spark.engine.tree_sum import State
 from spectral_spark.moments.moment_kernel import MomentKernel
@@ -41,9 +41,11 @@ from spectral_spark.moments.range_finder import RangeKernel
 COLUMNS = DocumentColumns(None, "terms", "counts", "path", "doc_id")
 
 
-def packed_corpus(spark: SparkSession, path: Path, vocab_size: int) -> PackedCorpus:
+def packed_corpus(spark: SparkSession, path: Path, vocab_size: int) -> ExecutorCorpus:
     source = inspect_documents(spark.read.parquet(str(path)), COLUMNS, vocab_size=vocab_size)
-    return take_census(pack_counts(source, PackSettings(vocab_size, 2))).packed
+    corpus = ExecutorCorpus(pack_counts(source, PackSettings(vocab_size, 2)), Progress())
+    take_census(corpus, vocab_size)
+    return corpus
 
 
 # ---------------------------------------------------------------- the same kernel in plain processes
@@ -78,7 +80,7 @@ def _against_processes(spark: SparkSession, work: Path, documents: int) -> Itera
     write_corpus(work / "processes", documents, d)
     packed = packed_corpus(spark, work / "processes", d)
     files_at = work / "packed"
-    packed.frame.filter("documents > 0").select("shard", *packed.columns, "block").write.parquet(str(files_at))
+    packed.frame.filter("documents > 0").select("shard", *packed.data, "block").write.parquet(str(files_at))
     files = sorted(str(file) for file in files_at.glob("*.parquet"))
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         for p in (60, 110):
@@ -88,7 +90,7 @@ def _against_processes(spark: SparkSession, work: Path, documents: int) -> Itera
                 ("moments", MomentKernel(d, 2), {"basis": basis, "factor": factor}),
             ):
                 calls: dict[str, Callable[[], Any]] = {
-                    "spark": partial(run_pass, packed, kernel, shared, name="bench"),
+                    "spark": partial(packed.sum, kernel, shared, name="bench"),
                     "plain": partial(plain_processes, pool, files, kernel, shared, packed.decode),
                 }
                 for call in calls.values():
@@ -99,7 +101,7 @@ def _against_processes(spark: SparkSession, work: Path, documents: int) -> Itera
                     "ratio": seconds["plain"] / seconds["spark"], "seconds": seconds["spark"],
                     "other seconds": seconds["plain"], "documents": documents,
                 }
-    packed.release()
+    packed.close()
 
 
 # ---------------------------------------------------------------- what fixed bits cost
@@ -128,7 +130,7 @@ def fixed_bits(spark: SparkSession, work: Path, documents: int) -> Iterator[dict
     shared = {"basis": np.random.default_rng(1).standard_normal((d, p)), "factor": np.ones(1)}
 
     def plain() -> None:
-        rows = packed.frame.filter("documents > 0").select(*packed.columns)
+        rows = packed.frame.filter("documents > 0").select(*packed.data)
         parts = rows.mapInArrow(_PlainSum(kernel, shared, packed.decode), "name string, data binary").toArrow()
         sums: dict[str, np.ndarray] = {}
         for name, data in zip(parts["name"].to_pylist(), parts["data"], strict=True):
@@ -136,7 +138,7 @@ def fixed_bits(spark: SparkSession, work: Path, documents: int) -> Iterator[dict
             sums[name] = sums[name] + values if name in sums else values
 
     def fixed() -> None:
-        run_pass(packed, kernel, shared, name="bench")
+        packed.sum(kernel, shared, name="bench")
 
     fixed()
     plain()
@@ -144,7 +146,7 @@ def fixed_bits(spark: SparkSession, work: Path, documents: int) -> Iterator[dict
     yield {"what": "moment pass with fixed bits against the plain sum", "target": "–",
            "ratio": seconds["fixed"] / seconds["plain"], "seconds": seconds["fixed"], "other seconds": seconds["plain"],
            "documents": documents}
-    packed.release()
+    packed.close()
 
 
 def growth(spark: SparkSession, work: Path, documents: int) -> Iterator[dict[str, Any]]:

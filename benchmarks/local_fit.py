@@ -25,7 +25,17 @@ from spectral_spark.moments.range_finder import (
     next_probe,
     word_scale,
 )
-from spectral_spark.refine import RefineKernel, infer
+from spectral_spark.refine import (
+    RefineKernel,
+    RefineSettings,
+    RefineState,
+    after_pass,
+    after_round,
+    after_settling,
+    infer,
+    refine_round,
+    settle_round,
+)
 from spectral_spark.refine.halving import halve
 from spectral_spark.solve.reconstruct import smoothed_topics
 from spectral_spark.solve.solve_state import solve_state
@@ -113,7 +123,7 @@ def topics_of(moments: MomentState, k: int, concentration: float) -> tuple[np.nd
 
 
 class LocalRounds:
-    """``run_round`` of ``refine_pass``: logical shards one after the other, with the engine's blocks."""
+    """Runs a round over logical shards, one after the other, with the engine's blocks."""
 
     def __init__(self, train: CountBatch, shards: int) -> None:
         self._train, self._shards = train, np.array_split(np.arange(train.n_documents), shards)
@@ -129,6 +139,22 @@ class LocalRounds:
                 arrays = loop(kernel, shared, [take(self._train, np.concatenate(mine))])
                 sums = {name: sums[name] + array if sums else array for name, array in arrays.items()}
         return sums
+
+
+def refine_pass(state: RefineState, run_round: LocalRounds, settings: RefineSettings | None = None) -> RefineState:
+    """One pass of refinement over documents in memory."""
+    settings = settings or RefineSettings()
+    for number in range(settings.rounds):
+        planned = refine_round(state, settings)
+        state = after_round(state, run_round(planned.kernel, planned.shared, number, settings.rounds), settings)
+    return after_pass(state)
+
+
+def settle_pass(state: RefineState, run_round: LocalRounds, settings: RefineSettings | None = None) -> RefineState:
+    """One exact step of EM over documents in memory."""
+    settings = settings or RefineSettings()
+    planned = settle_round(state, settings)
+    return after_settling(state, run_round(planned.kernel, planned.shared, 0, 1), settings)
 
 
 class Validation:

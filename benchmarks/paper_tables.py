@@ -158,10 +158,9 @@ def measure(bench: SparkBench, data: Dataset, k: int, seed: int, skip: list[str]
 
 def result(data: Dataset, k: int, layers: int | str, name: str, model: Any, seconds: float) -> dict[str, Any]:
     """One cell: the loss with the model's own prior, and what the paper has there."""
-    from spectral_spark.evaluate.completion_loss import completion_loss
-    from spectral_spark.evaluate.evaluation import CORPUS_COLUMNS, scored_topics
+    from spectral_spark.evaluate.evaluation import CORPUS_COLUMNS, ScoredTopics, completion_loss
 
-    scored = scored_topics(model)
+    scored = ScoredTopics.of_model(model.files)
     depth = 4 if layers == "all" else int(layers)
     loss = completion_loss(data.test, CORPUS_COLUMNS, scored)
     paper = PAPER.get((data.table, k, depth, name))

@@ -24,7 +24,16 @@ from typing import Any
 import numpy as np
 from bench_corpus import take
 from common import RESULTS, context, markdown_table, merge_rows
-from local_fit import LocalCorpus, LocalRounds, Validation, collect, read_corpus, topics_of
+from local_fit import (
+    LocalCorpus,
+    LocalRounds,
+    Validation,
+    collect,
+    read_corpus,
+    refine_pass,
+    settle_pass,
+    topics_of,
+)
 from threadpoolctl import threadpool_limits
 
 from spectral_spark.errors import InputError
@@ -35,8 +44,6 @@ from spectral_spark.refine import (
     GibbsSettings,
     RefineSettings,
     RefineState,
-    refine_pass,
-    settle_pass,
 )
 
 TOTALS = (0.5, 1.0, 2.0, 4.0)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from spectral_spark.engine.driver_corpus import SETTING
+from spectral_spark.engine.choose_corpus import SETTING
 from spectral_spark.engine.java import use_java
 from tests.cluster.standalone import QUICK_JVM
 

@@ -1,83 +1,108 @@
-"""Small corpora are worked on where the driver is.
+"""A small corpus, held and worked on by the driver.
 
-A Spark job costs a quarter of a second and more whatever it works on, and a fit is dozens of passes and rounds. So
-documents that the driver can hold with ease are fetched once and packed there, and the same kernels run over the same
-logical shards in threads of the driver, added in the same order: the sums are those of the executors, bit for bit.
+A Spark job costs a quarter of a second and more, however little it does, and a fit has dozens of passes and rounds. So
+documents that fit easily into the driver's memory are fetched once and packed there. The same kernels run over the
+same logical shards in threads of the driver, and the states are added in the same order as on executors: the sums are
+equal bit for bit.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import threading
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import SparkSession
+import pyarrow.compute as pc
 from threadpoolctl import threadpool_limits
 
 from spectral_spark.data.kernel import Kernel
+from spectral_spark.engine.corpus import NODE_COUNTS, Corpus, PathCounts
+from spectral_spark.engine.pack_counts import DROP_REASONS
+from spectral_spark.engine.packing import SORT_COLUMNS, Decoder, Packing
+from spectral_spark.engine.progress import Progress
 from spectral_spark.engine.sparse_rows import Partial, thinned
 from spectral_spark.engine.tree_sum import TreeSum
-from spectral_spark.errors import SettingsError
-
-SETTING = "spark.spectral.driverEntries"
-DRIVER_ENTRIES = 8_000_000       # distinct words of all documents together: some 100 MB in memory
-DRIVER_WORDS = 100_000           # vocabularies beyond this have states too large for one process
-Decoder = Any
 
 
-def fits_driver(spark: SparkSession, entries: int, vocab_size: int) -> bool:
-    """Whether a corpus is small enough; the Spark setting ``spark.spectral.driverEntries`` says how small, 0 never."""
-    said = spark.conf.get(SETTING, str(DRIVER_ENTRIES)) or ""
-    try:
-        most = int(said)
-    except ValueError:
-        raise SettingsError(f"{SETTING} is '{said}'; give a whole number of words, 0 for none") from None
-    return entries <= most and vocab_size <= DRIVER_WORDS and most > 0
+class DriverCorpus(Corpus):
+    """Packed rows in the driver's memory, fetched at their first use and kept until the corpus is closed."""
 
-
-class Nearby:
-    """The packed rows of a small corpus, made at their first use by ``fetch`` and kept until they are let go."""
-
-    def __init__(self, fetch: Callable[[], pa.Table], threads: int) -> None:
-        self._fetch, self._threads = fetch, threads
+    def __init__(self, packing: Packing, progress: Progress, threads: int) -> None:
+        super().__init__(packing.frame.sparkSession, progress, packing.decode, packing.shards, packing.documents)
+        self._packing, self._threads = packing, threads
         self._table: pa.Table | None = None
         self._decoded: tuple[Decoder, list[tuple[int, int, Any]]] | None = None
 
     @property
     def table(self) -> pa.Table:
-        """All columns, in the order of shards and blocks."""
+        """All packed rows, in the order of shards and blocks."""
         if self._table is None:
-            self._table = self._fetch()
+            self._table = self._pack()
         return self._table
 
-    def batches(self, decode: Decoder, round: int = 0, rounds: int = 1) -> Iterator[tuple[int, Any]]:
+    def _pack(self) -> pa.Table:
+        """Fetch, sort and pack: the rows that the executors would have made."""
+        packing = self._packing
+        columns = dict.fromkeys((*SORT_COLUMNS, *packing.columns))
+        documents = packing.frame.select(*columns).toArrow().combine_chunks()
+        ordered = documents.sort_by([(name, "ascending") for name in SORT_COLUMNS]).combine_chunks()
+        return pa.Table.from_batches(packing.packer(iter(ordered.to_batches())), packing.arrow_schema)
+
+    def count(self) -> PathCounts:
+        """Sums of whole numbers, hence without rounding, in whatever order."""
+        table = self.table
+        place: dict[tuple[int, tuple[str, ...]], int] = {}
+        hashes = table["tree_hashes"].combine_chunks().flatten().to_pylist()
+        paths = map(tuple, table["tree_paths"].combine_chunks().flatten().to_pylist())
+        nodes = [place.setdefault(node, len(place)) for node in zip(hashes, paths, strict=True)]
+        counts = {}
+        for name in NODE_COUNTS:
+            sums = [0] * len(place)
+            for node, value in zip(nodes, table[f"tree_{name}"].combine_chunks().flatten().to_pylist(), strict=True):
+                sums[node] += int(value)
+            counts[name] = np.array([float(value) for value in sums])
+        dropped = {reason: int(pc.sum(table[reason]).as_py() or 0) for reason in DROP_REASONS}
+        return PathCounts(
+            int(pc.sum(table["tokens"]).as_py() or 0), dropped, np.array([node for node, _ in place], np.int64),
+            [path for _, path in place], counts,
+        )
+
+    def sample(self, rounds: int = 1) -> list[Any]:
+        return [documents for _, documents in self._batches(0, rounds)]
+
+    def close(self) -> None:
+        self._table = self._decoded = None
+
+    def _batches(self, round: int, rounds: int) -> Iterator[tuple[int, Any]]:
         """(shard, documents) of one ``rounds``-th of the blocks, in order."""
-        if self._decoded is None or self._decoded[0] is not decode:
-            self._decoded = decode, list(self._decode(decode))
+        if self._decoded is None or self._decoded[0] is not self.decode:
+            self._decoded = self.decode, list(self._decode())
         for shard, block, documents in self._decoded[1]:
             if (block + shard) % rounds == round:
                 yield shard, documents
 
-    def _decode(self, decode: Decoder) -> Iterator[tuple[int, int, Any]]:
+    def _decode(self) -> Iterator[tuple[int, int, Any]]:
         for batch in self.table.to_batches():
             shards, blocks, sizes = (batch.column(name).to_numpy() for name in ("shard", "block", "documents"))
             for row in np.flatnonzero(sizes):
-                yield int(shards[row]), int(blocks[row]), decode(batch, int(row))
+                yield int(shards[row]), int(blocks[row]), self.decode(batch, int(row))
 
-    def sum(
-        self, kernel: Kernel, shared: Mapping[str, np.ndarray], decode: Decoder, round: int, rounds: int, top: int
+    def _sum_shards(
+        self, kernel: Kernel, shared: Mapping[str, np.ndarray], round: int, rounds: int, state_bytes: int, top: int
     ) -> TreeSum:
-        """States of the shards, each made by one thread, merged up to level ``top`` of the fixed tree."""
         shards = [
             (shard, [documents for _, documents in rows])
-            for shard, rows in groupby(self.batches(decode, round, rounds), key=lambda row: row[0])
+            for shard, rows in groupby(self._batches(round, rounds), key=lambda row: row[0])
         ]
+        finished = _Finished(self.progress, sum(len(blocks) for _, blocks in shards))
 
         def state(shard: tuple[int, list[Any]]) -> Partial:
             accumulator = kernel.start(shared)
             for documents in shard[1]:
                 accumulator.add(documents)
+                finished.one_more()
             arrays = accumulator.arrays()
             return thinned({name: np.ascontiguousarray(array, np.float64) for name, array in arrays.items()})
 
@@ -87,5 +112,14 @@ class Nearby:
                 sums.push(0, shard, arrays)
         return sums
 
-    def forget(self) -> None:
-        self._table = self._decoded = None
+
+class _Finished:
+    """Counts the blocks that all threads have finished, and reports their share."""
+
+    def __init__(self, progress: Progress, blocks: int) -> None:
+        self._progress, self._blocks, self._done, self._lock = progress, max(blocks, 1), 0, threading.Lock()
+
+    def one_more(self) -> None:
+        with self._lock:
+            self._done += 1
+            self._progress.advance(self._done / self._blocks)

@@ -1,9 +1,11 @@
-"""What a fit needs: bytes on the driver and in every Python worker, before anything runs."""
+"""What a fit needs, known before anything runs: bytes on the driver and in every Python worker."""
 
 import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from spectral_spark.errors import CapacityError
 
@@ -27,7 +29,7 @@ class MemoryNeed:
 
 
 def memory_need(vocab_size: int, basis_size: int, k: int | None = None, nodes: int = 1) -> MemoryNeed:
-    """From the sizes alone: d·p for the basis and the word sums, p³/6 for the third moment, d·k for topics."""
+    """Estimated from the sizes: d·p for the basis and the word sums, p³/6 for the third moment, d·k for topics."""
     d, p, topics = vocab_size, basis_size, k or basis_size // 2
     words, cube = 8 * d * p, 8 * p**3 // 6
     worker = 2 * words + 3 * cube + 8 * nodes * p + (200 << 20)
@@ -36,14 +38,14 @@ def memory_need(vocab_size: int, basis_size: int, k: int | None = None, nodes: i
 
 
 def check_memory(documents: int, vocab_size: int, basis_size: int, spark: Any) -> MemoryNeed:
-    """Refuse a fit that this machine cannot hold, with the numbers and what to change.
+    """Refuse a fit that this machine cannot hold, and say by how much and what to change.
 
-    In local mode the Python workers share the machine with the driver, and count with it.
+    In local mode the Python workers share the machine with the driver, so their memory is added.
     """
     need, free = memory_need(vocab_size, basis_size), available_memory()
     workers = local_workers(spark)
     total = need.driver + workers * need.worker
-    if free is not None and total > free:
+    if total > free:
         where = f"{need.driver / GIB:.1f} GiB on the driver"
         if workers:
             where += f" and {need.worker / GIB:.1f} GiB in each of {workers} Python workers beside it"
@@ -62,30 +64,22 @@ def local_workers(spark: Any) -> int:
 
 
 def driver_threads(spark: Any) -> int:
-    """As many as Spark has cores of this machine, or all of a driver's that has no workers beside it."""
+    """Threads for work on the driver: the cores of a local session, or all of a machine without workers beside it."""
     mine = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(local_workers(spark) or mine, mine)
 
 
-def available_memory() -> int | None:
-    """Bytes this machine, or the container around this process, can still give out; None where neither says."""
-    known = [free for free in (_machine_memory(), _container_memory()) if free is not None]
-    return min(known) if known else None
-
-
-def _machine_memory() -> int | None:
-    try:
-        with open("/proc/meminfo") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        return None
-    return None
+def available_memory() -> int:
+    """Bytes that this machine, or the container around this process, can still give out."""
+    machine, container = int(psutil.virtual_memory().available), _container_memory()
+    return machine if container is None else min(machine, container)
 
 
 def _container_memory(group: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """What the control group allows beyond what it uses (its page cache can be given back, so it does not count)."""
+    """What the control group allows beyond what it uses; None without a limit. Its page cache counts as free.
+
+    psutil reads the memory of the whole machine, also inside a container whose control group allows far less.
+    """
     try:
         limit, used = (group / "memory.max").read_text().strip(), int((group / "memory.current").read_text())
         cache = dict(line.split() for line in (group / "memory.stat").read_text().splitlines()).get("file", "0")

@@ -2,22 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
-from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spectral_spark.data.count_batch import CountBatch
-from spectral_spark.engine.blocks import cut_blocks
+from spectral_spark.engine.arrow import flat_lists
 from spectral_spark.engine.documents import DocumentFrame
-from spectral_spark.engine.driver_corpus import Nearby, fits_driver
-from spectral_spark.engine.lists import flat_lists
-from spectral_spark.engine.memory import driver_threads
-from spectral_spark.engine.packed import PackedCorpus, keep, parallelism_of, shard_count, task_count
+from spectral_spark.engine.packing import Packing, cut_blocks, shard_count
 
 BLOCK_DOCUMENTS = 256
 DROP_REASONS = ("null_path", "bad_counts", "unknown_terms", "too_short")
@@ -32,13 +27,13 @@ _SCHEMA = (
 
 @dataclass(frozen=True)
 class PackSettings:
-    """What a document must have to count.
+    """Which documents are used.
 
     Parameters
     ----------
     vocab_size : number of words d; ids at or above it are unknown.
-    cap : a word counts at most this often for the length of a document, None for no cap.
-    minimum : fewest words (after the cap) that a document must have; 3 for a third moment.
+    cap : a word adds at most this much to the length of a document; None for no cap.
+    minimum : shorter documents (in words, after the cap) are dropped; a third moment needs 3 words.
     """
 
     vocab_size: int
@@ -46,39 +41,22 @@ class PackSettings:
     minimum: int = 3
 
 
-def pack_counts(source: DocumentFrame, settings: PackSettings, *, shards: int | None = None) -> PackedCorpus:
-    """The working copy of a corpus (still lazy; its first use fills it)."""
+def pack_counts(source: DocumentFrame, settings: PackSettings, *, shards: int | None = None) -> Packing:
+    """How documents of word counts are packed."""
     count = shards or shard_count(source.rows)
-    tasks = task_count(count, parallelism_of(source.frame))
-    shift = (count // tasks).bit_length() - 1
     # A document's half sample, the top bit of its shard, must not depend on how many shards there are: documents that
     # are removed later are then taken from the half they were added to.
     half = max(count // 2, 1)
     shard = (F.pmod("key", F.lit(2)) % count * half + F.pmod(F.shiftright("key", 1), F.lit(half))).cast("int")
-    sharded, spark = source.frame.withColumn("shard", shard), source.frame.sparkSession
-    placed = (
-        sharded.repartitionById(tasks, F.shiftright("shard", shift))
-        .sortWithinPartitions("shard", "key", "tie")
-        .select("shard", "key", "path", "path_hash", "terms", "counts")
+    return Packing(
+        source.frame.withColumn("shard", shard), ("key", "path", "path_hash", "terms", "counts"), _Packer(settings),
+        _SCHEMA, _ARROW_SCHEMA, _DATA, CountDecoder(settings.vocab_size), count, source.rows,
     )
-    packer, decode = _Packer(settings), CountDecoder(settings.vocab_size)
-    frame = placed.mapInArrow(packer, _SCHEMA)
-    if fits_driver(spark, source.entries, source.vocab_size):
-        nearby = Nearby(partial(_pack_here, sharded, packer), driver_threads(spark))
-        return PackedCorpus(frame, _DATA, decode, count, source.rows, nearby)
-    return PackedCorpus(keep(frame), _DATA, decode, count, source.rows)
-
-
-def _pack_here(sharded: DataFrame, packer: "_Packer") -> pa.Table:
-    """Fetch, sort and pack on the driver: the rows that the executors would have made."""
-    documents = sharded.toArrow().combine_chunks()
-    order = [(name, "ascending") for name in ("shard", "key", "tie")]
-    return pa.Table.from_batches(packer(documents.sort_by(order).combine_chunks().to_batches()), _ARROW_SCHEMA)
 
 
 @dataclass(frozen=True)
 class CountDecoder:
-    """A packed row → CountBatch. Tree nodes are looked up by the hash of their path."""
+    """Turns a packed row into a CountBatch; looks tree nodes up by the hash of their path."""
 
     vocab_size: int
     node_hashes: np.ndarray | None = None
@@ -106,7 +84,7 @@ class CountDecoder:
 
 
 def _narrow(values: np.ndarray) -> bytes:
-    """Whole numbers in the fewest bytes that hold them; the reader sees the width from the length."""
+    """Whole numbers in as few bytes as hold the largest; the reader derives the width from the length."""
     largest = int(values.max()) if len(values) else 0
     width = np.uint8 if largest < 1 << 8 else np.uint16 if largest < 1 << 16 else np.uint32
     return values.astype(width).tobytes()
@@ -118,7 +96,7 @@ def _widen(data: pa.Buffer, entries: int, dtype: type) -> np.ndarray:
 
 
 class _Packer:
-    """The Arrow function: sorted documents in, packed blocks out; block borders depend on the shard alone."""
+    """The Arrow function: sorted documents in, packed blocks out. Block borders depend on the shard alone."""
 
     def __init__(self, settings: PackSettings) -> None:
         self._settings = settings
@@ -148,7 +126,10 @@ class _Packer:
 
 
 def clean(table: pa.Table, settings: PackSettings) -> tuple[pa.Table, dict[str, int], sp.csr_matrix]:
-    """Split off what cannot be used, by reason, and the counts of the rest as (n, d) with distinct sorted word ids."""
+    """The usable documents, how many were dropped for each reason, and the counts of the usable ones.
+
+    Counts are a sparse matrix of shape (n, d) with distinct, sorted word ids.
+    """
     table = table.combine_chunks()
     drops = dict.fromkeys(DROP_REASONS, 0)
     known = pc.is_valid(table["path"]).to_numpy()
@@ -167,7 +148,7 @@ def clean(table: pa.Table, settings: PackSettings) -> tuple[pa.Table, dict[str, 
 
 
 def _matrix(table: pa.Table, vocab_size: int) -> tuple[np.ndarray, np.ndarray, sp.csr_matrix]:
-    """(counts are whole and not negative, has an unknown word, counts); rows that are not good are empty."""
+    """For each row: are its counts whole and not negative, has it an unknown word, and its counts (none if bad)."""
     n = table.num_rows
     terms, term_starts = flat_lists(table["terms"], np.int64)
     values, value_starts = flat_lists(table["counts"], np.float64)

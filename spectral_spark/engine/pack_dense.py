@@ -8,8 +8,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from spectral_spark.data.dense_batch import DenseBatch
-from spectral_spark.engine.blocks import cut_blocks
-from spectral_spark.engine.packed import PackedCorpus, keep, parallelism_of, shard_count, task_count
+from spectral_spark.engine.packing import Packing, cut_blocks, shard_count
 from spectral_spark.engine.rows import RowFrame, dense_matrix
 
 BLOCK_VALUES = 1 << 18
@@ -22,30 +21,24 @@ _ARROW_SCHEMA = pa.schema([
 ])
 
 
-def pack_rows(source: RowFrame, *, shards: int | None = None, state_bytes: int = 0) -> PackedCorpus:
-    """The working copy of the vectors (still lazy; its first use fills it)."""
+def pack_rows(source: RowFrame, *, shards: int | None = None, state_bytes: int = 0) -> Packing:
+    """How vectors are packed."""
     count = shards or shard_count(source.rows, state_bytes)
-    tasks = task_count(count, parallelism_of(source.frame))
-    shift = (count // tasks).bit_length() - 1
-    placed = (
-        source.frame.withColumn("shard", F.pmod("key", F.lit(count)).cast("int"))
-        .repartitionById(tasks, F.shiftright("shard", shift))
-        .sortWithinPartitions("shard", "key", "tie")
-        .select("shard", "key", "indices", "values")
+    return Packing(
+        source.frame.withColumn("shard", F.pmod("key", F.lit(count)).cast("int")), ("key", "indices", "values"),
+        _Packer(source.width, source.single, block_rows(source.width)), _SCHEMA, _ARROW_SCHEMA, _DATA,
+        DenseDecoder(source.width, source.single), count, source.rows,
     )
-    packer = _Packer(source.width, source.single, block_rows(source.width))
-    decoder = DenseDecoder(source.width, source.single)
-    return PackedCorpus(keep(placed.mapInArrow(packer, _SCHEMA)), _DATA, decoder, count, source.rows)
 
 
 def block_rows(width: int) -> int:
-    """Rows of a block: about 2 MB of doubles, enough rows for a matrix product and few enough for a cache."""
+    """Rows of a block: about 2 MB of doubles, many enough for a matrix product and few enough for a cache."""
     return int(np.clip(BLOCK_VALUES // width, FEWEST_ROWS, MOST_ROWS))
 
 
 @dataclass(frozen=True)
 class DenseDecoder:
-    """A packed row → DenseBatch, without copying the values."""
+    """Turns a packed row into a DenseBatch without copying the values."""
 
     width: int
     single: bool

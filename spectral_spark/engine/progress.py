@@ -10,17 +10,20 @@ from spectral_spark.plain_text import duration, number
 
 
 class Progress:
-    """Quiet by itself: it only names the jobs. See :class:`TerminalProgress`."""
+    """Names the jobs in the Spark UI and shows nothing. See :class:`TerminalProgress`."""
 
     def plan(self, passes: int, documents: int) -> None:
-        """How many passes are to come, over how many documents."""
+        """Say how many passes are to come, over how many documents."""
 
     def advance(self, share: float) -> None:
-        """How much of the current block is done, from 0 to 1; work on the driver says so, Spark's tasks count alone."""
+        """Say how much of the running pass is done, from 0 to 1, where Spark's tasks do not show it."""
+
+    def skip(self) -> None:
+        """Count a planned pass that need not run, because an earlier run has finished it."""
 
     @contextmanager
     def watch(self, spark: Any, name: str, round: int = 0, rounds: int = 1) -> Iterator[None]:
-        """Name what runs inside the block: a pass, or one of the rounds that a pass is made of."""
+        """Name what runs inside the block: a pass, or one of the rounds of a pass."""
         context = getattr(spark, "_sc", None)
         if context is None:
             yield
@@ -33,7 +36,7 @@ class Progress:
 
 
 class TerminalProgress(Progress):
-    """A line on stderr per pass: which one of how many, documents done, documents per second.
+    """One line on stderr per pass: which one of how many, documents done, documents per second.
 
     On a terminal the line moves; in a log there is one line when a pass starts and one when it is done.
     """
@@ -50,6 +53,9 @@ class TerminalProgress(Progress):
 
     def advance(self, share: float) -> None:
         self._share = share
+
+    def skip(self) -> None:
+        self._done += 1
 
     @contextmanager
     def watch(self, spark: Any, name: str, round: int = 0, rounds: int = 1) -> Iterator[None]:

@@ -11,6 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+import psutil
+
 from spectral_spark.engine.java import use_java
 from spectral_spark.errors import SettingsError
 
@@ -55,7 +57,7 @@ def start_session(
         conf.set(key, value)
     if master:
         conf.setMaster(master)
-    said = set() if submitted else spark_defaults_keys()
+    said = set() if submitted else set(spark_defaults())
     for key, value in ({"spark.master": "local[*]"} | dict(fallbacks or {})).items():
         _set_unless_said(conf, key, value, said)
     for key, value in _defaults(conf.get("spark.master") or "").items():
@@ -99,15 +101,28 @@ def new_log() -> Path:
     return Path(path)
 
 
-def spark_defaults_keys() -> set[str]:
-    """Names of the settings in the ``spark-defaults.conf`` that Spark will read."""
+def spark_defaults() -> dict[str, str]:
+    """The settings in the ``spark-defaults.conf`` that Spark will read."""
     directory = os.environ.get("SPARK_CONF_DIR") or os.path.join(os.environ.get("SPARK_HOME") or "", "conf")
     try:
         lines = Path(directory, "spark-defaults.conf").read_text(encoding="utf-8").splitlines()
     except OSError:
-        return set()
-    words = (re.split(r"[\s=:]", line.strip(), maxsplit=1)[0] for line in lines)
-    return {word for word in words if word.startswith("spark.")}
+        return {}
+    pairs = (re.split(r"\s*[\s=:]\s*", line.strip(), maxsplit=1) for line in lines)
+    return {pair[0]: pair[-1] if len(pair) > 1 else "" for pair in pairs if pair[0].startswith("spark.")}
+
+
+def spark_setting(name: str, settings: Mapping[str, str], fallbacks: Mapping[str, str]) -> str | None:
+    """What a setting will be in a session that :func:`start_session` is yet to start; None if nobody has set it."""
+    if name in settings:
+        return settings[name]
+    if started_by_spark_submit():
+        from pyspark import SparkConf, SparkContext
+
+        SparkContext._ensure_initialized()
+        submitted = SparkConf().get(name)
+        return fallbacks.get(name) if submitted is None else submitted
+    return spark_defaults().get(name, fallbacks.get(name))
 
 
 def _set_unless_said(conf: "SparkConf", key: str, value: str, said: Set[str]) -> None:
@@ -145,8 +160,4 @@ def _defaults(master: str) -> dict[str, str]:
 
 def local_memory() -> str:
     """Heap for a local run: a quarter of the machine, between 1 and 8 GiB; Python workers need the rest."""
-    try:
-        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError, AttributeError):
-        total = 4 * _GIB
-    return f"{min(max(total // 4 // _GIB, 1), 8)}g"
+    return f"{min(max(psutil.virtual_memory().total // 4 // _GIB, 1), 8)}g"

@@ -1,22 +1,23 @@
-"""The evaluation of a model on a corpus, as two Spark passes: training documents for coherence and the unigram, test
-documents for the loss."""
+"""How good a model is: document completion on held-out documents, coherence on training documents."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
-from spectral_spark.engine.counted_corpus import CensusResult, take_census
+from spectral_spark.engine.choose_corpus import open_documents
+from spectral_spark.engine.counted_corpus import CountedCorpus
 from spectral_spark.engine.documents import DocumentColumns, inspect_documents
-from spectral_spark.engine.pack_counts import PackSettings, pack_counts
-from spectral_spark.engine.passes import run_pass
+from spectral_spark.engine.pack_counts import PackSettings
 from spectral_spark.engine.progress import Progress
 from spectral_spark.errors import InputError
 from spectral_spark.evaluate.coherence import CooccurrenceKernel, cooccurrence_inputs, npmi, top_words, umass
 from spectral_spark.evaluate.diversity import topic_diversity
+from spectral_spark.files.model_files import TopicModelFiles
+from spectral_spark.ingest.corpus_store import Corpus
 from spectral_spark.ingest.translate import in_vocabulary
 from spectral_spark.refine.completion import ITERATIONS, CompletionKernel, completion_inputs, unigram_of
 from spectral_spark.solve.reconstruct import smoothed_topics
@@ -24,7 +25,7 @@ from spectral_spark.tree.nodes import DocumentTree
 
 CORPUS_COLUMNS = DocumentColumns(features=None, terms="terms", counts="counts", path="path", id="doc_id")
 SMOOTHING = 0.01             # share of the unigram in topics that have zeros
-_MANY = 1e9                  # tokens: what the mean of the topics stands for when there are no training documents
+_MANY = 1e9                  # tokens that the mean of the topics stands for if there are no training documents
 Path = tuple[str, ...]
 
 
@@ -47,26 +48,30 @@ class ScoredTopics:
     proportions: np.ndarray
     concentration: float
 
+    @classmethod
+    def of_model(cls, files: TopicModelFiles) -> "ScoredTopics":
+        """The parts of a fitted or saved model (its ``files``) that the evaluation needs."""
+        concentration = files.summary.get("document_concentration")
+        return cls(
+            np.asarray(files.topics), np.asarray(files.weights), files.nodes.paths, files.nodes.proportions,
+            float(concentration if concentration is not None else 1.0),
+        )
+
     def node_priors(self, tree: DocumentTree) -> np.ndarray:
         """Proportions for the nodes of another tree, (its nodes, k): those of the deepest known node on each path."""
-        known = {tuple(path): row for path, row in zip(self.paths, self.proportions, strict=True)}
-        priors = np.empty((len(tree), len(self.weights)))
-        for node, path in enumerate(tree.paths):
-            above = priors[tree.parent[node]] if path else self.weights
-            priors[node] = known.get(path, above)
-        return priors
+        return tree.inherit(self.paths, self.proportions, self.weights)
 
 
 def evaluate(
-    spark: SparkSession, corpus: Any, model: Any, *, progress: Progress | None = None, seed: int = 0
+    corpus: Corpus, model: TopicModelFiles, *, progress: Progress | None = None, seed: int = 0
 ) -> dict[str, Any]:
     """How good a fitted model is on the held-out documents of a corpus.
 
     Parameters
     ----------
     corpus : an opened corpus (``ingest.corpus_store.open_corpus``) with test documents.
-    model : a fitted ``SpectralHDPModel``.
-    seed : of the hash that halves the test documents.
+    model : the files of a model: ``SpectralHDPModel.files``, or read from a saved one.
+    seed : seed of the hash that splits the test documents in halves.
 
     Returns
     -------
@@ -77,16 +82,8 @@ def evaluate(
     test, train = _documents(corpus, model, "test"), _documents(corpus, model, "train")
     if test.isEmpty():
         raise InputError("the corpus has no test documents; ingest it with --holdout N to set some aside")
-    return evaluate_topics(test, train, CORPUS_COLUMNS, scored_topics(model), progress=progress, seed=seed)
-
-
-def scored_topics(model: Any) -> ScoredTopics:
-    """The parts of a fitted model that the evaluation needs."""
-    files = model.files
-    concentration = model.summary.document_concentration
-    return ScoredTopics(
-        np.asarray(files.topics), np.asarray(files.weights), files.nodes.paths, files.nodes.proportions,
-        float(concentration if concentration is not None else 1.0),
+    return evaluate_topics(
+        test, train, CORPUS_COLUMNS, ScoredTopics.of_model(model), progress=progress, seed=seed
     )
 
 
@@ -94,20 +91,22 @@ def evaluate_topics(
     test: DataFrame, train: DataFrame, columns: DocumentColumns, model: ScoredTopics, *,
     progress: Progress | None = None, seed: int = 0,
 ) -> dict[str, Any]:
-    """The same for any topics and any DataFrames of documents; without training documents, the test documents are
-    used for coherence, and the mean of the topics for the unigram."""
+    """The same for any topics and any DataFrames of documents.
+
+    Without training documents, coherence is measured on the test documents, and the mean of the topics is the unigram.
+    """
     d = model.topics.shape[0]
     words = top_words(model.topics)
     reference = test if train.isEmpty() else train
-    with _packed(reference, columns, d) as corpus:
-        counts = run_pass(
-            corpus.packed, CooccurrenceKernel(), cooccurrence_inputs(words, d), name="coherence", progress=progress
-        )
+    progress = progress or Progress()
+    progress.plan(4, 0)                     # a census and a pass over the training documents, then the test documents
+    with open_scored(reference, columns, d, progress) as corpus:
+        counts = corpus.packed.sum(CooccurrenceKernel(), cooccurrence_inputs(words, d), name="coherence")
     unigram = unigram_of(counts["occurrences"] if reference is train else model.topics @ model.weights * _MANY)
     topics = model.topics if model.topics.min() > 0 else smoothed_topics(model.topics, unigram, SMOOTHING)
-    with _packed(test, columns, d) as corpus:
+    with open_scored(test, columns, d, progress) as corpus:
         shared = completion_inputs(topics, model.node_priors(corpus.census.tree), model.concentration, unigram)
-        sums = run_pass(corpus.packed, CompletionKernel(seed), shared, name="document completion", progress=progress)
+        sums = corpus.packed.sum(CompletionKernel(seed), shared, name="document completion")
     places = np.searchsorted(np.unique(words), words)
     nodes = list(_node_losses(corpus.census.tree, sums))
     return {
@@ -128,15 +127,21 @@ def evaluate_topics(
     }
 
 
-@contextmanager
-def _packed(frame: DataFrame, columns: DocumentColumns, vocab_size: int) -> Iterator[CensusResult]:
-    """A working copy with every document that has a word, let go at the end."""
+def completion_loss(frame: DataFrame, columns: DocumentColumns, model: ScoredTopics, *, seed: int = 0) -> float:
+    """Document completion, in nats per hidden word, on all documents with a word; nothing else is measured."""
+    with open_scored(frame, columns, len(model.topics)) as corpus:
+        priors, mean = model.node_priors(corpus.census.tree), model.topics @ model.weights
+        shared = completion_inputs(model.topics, priors, model.concentration, mean)
+        sums = corpus.packed.sum(CompletionKernel(seed), shared, name="document completion")
+    return float(sums["loss"].sum() / max(sums["hidden"].sum(), 1.0))
+
+
+def open_scored(
+    frame: DataFrame, columns: DocumentColumns, vocab_size: int, progress: Progress | None = None
+) -> AbstractContextManager[CountedCorpus]:
+    """A corpus of all documents with at least one word."""
     source = inspect_documents(frame, columns, vocab_size=vocab_size)
-    packed = pack_counts(source, PackSettings(vocab_size, minimum=1))
-    try:
-        yield take_census(packed)
-    finally:
-        packed.release()
+    return open_documents(source, PackSettings(vocab_size, minimum=1), progress=progress)
 
 
 def _node_losses(tree: DocumentTree, sums: dict[str, np.ndarray]) -> Iterator[dict[str, Any]]:
@@ -153,12 +158,12 @@ def _node_losses(tree: DocumentTree, sums: dict[str, np.ndarray]) -> Iterator[di
                    "documents": int(documents)}
 
 
-def _documents(corpus: Any, model: Any, split: str) -> DataFrame:
+def _documents(corpus: Corpus, model: TopicModelFiles, split: str) -> DataFrame:
     """Documents of a corpus in the model's vocabulary; words that it lacks are left out."""
-    known, size = model.files.vocabulary, model.files.topics.shape[0]
+    known, size = model.vocabulary, model.topics.shape[0]
     if known is None and len(corpus.vocabulary) != size:
         raise InputError(
-            f"the corpus has {len(corpus.vocabulary)} words, the model {size} and no vocabulary to tell them by; "
-            "fit it with its vocabulary"
+            f"the corpus has {len(corpus.vocabulary)} words and the model {size}; the model has no stored vocabulary, "
+            "so word ids cannot be matched: fit it with a vocabulary"
         )
     return in_vocabulary(corpus.documents(split), corpus.vocabulary, known)

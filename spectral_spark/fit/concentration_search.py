@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spectral_spark.engine.counted_corpus import CensusResult
+from spectral_spark.engine.counted_corpus import CountedCorpus
 from spectral_spark.engine.pack_counts import BLOCK_DOCUMENTS
-from spectral_spark.engine.passes import run_pass
-from spectral_spark.fit.moment_step import Run
+from spectral_spark.fit.fit_run import Run
 from spectral_spark.refine.completion import CompletionKernel
 from spectral_spark.solve.reconstruct import positive_words, smoothed_topics
 from spectral_spark.solve.topic_solution import TopicSolution
@@ -39,7 +38,7 @@ class Choice:
 
 
 def choose_candidate(
-    corpus: CensusResult, solutions: Sequence[TopicSolution], priors: Sequence[np.ndarray], mean_words: np.ndarray,
+    corpus: CountedCorpus, solutions: Sequence[TopicSolution], priors: Sequence[np.ndarray], mean_words: np.ndarray,
     run: Run, seed: int, *, step: str = "choose",
 ) -> Choice:
     """Score candidate solutions on a sample of the documents.
@@ -60,15 +59,14 @@ def choose_candidate(
 
     def compute() -> dict[str, np.ndarray]:
         started = time.perf_counter()
-        sums = run_pass(
-            corpus.packed, CompletionKernel(seed, iterations=20), shared, name="choose concentrations",
+        sums = corpus.packed.sum(
+            CompletionKernel(seed, iterations=20), shared, name="choose concentrations",
             rounds=sample_rounds(corpus, SCORED_DOCUMENTS),
-            progress=run.progress,
         )
-        run.log.timed("choose concentrations", int(sums["documents"].sum()), started)
+        run.finished_pass("choose concentrations", int(sums["documents"].sum()), started)
         return {"loss": sums["loss"].sum(axis=2), "hidden": sums["hidden"].sum(keepdims=True)}
 
-    sums = run.checkpoints.remember(step, compute)
+    sums = run.resumable(step, compute)
     losses = sums["loss"] / max(float(sums["hidden"][0]), 1.0)
     best, total = np.unravel_index(int(losses.argmin()), losses.shape)
     return Choice(int(best), DOCUMENT_TOTALS[int(total)], losses.min(axis=1))
@@ -78,7 +76,7 @@ def _stacked(arrays: list[np.ndarray]) -> np.ndarray:
     return arrays[0][None] if len(arrays) == 1 else np.stack(arrays)        # one may be large: no copy
 
 
-def sample_rounds(corpus: CensusResult, documents: int = SAMPLE_DOCUMENTS) -> int:
+def sample_rounds(corpus: CountedCorpus, documents: int = SAMPLE_DOCUMENTS) -> int:
     """Into how many rounds to cut a corpus so that one of them is a sample of about so many documents."""
     blocks = corpus.documents / BLOCK_DOCUMENTS
     return max(1, int(blocks / max(corpus.packed.shards, documents / BLOCK_DOCUMENTS)))

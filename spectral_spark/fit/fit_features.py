@@ -1,4 +1,4 @@
-"""One fit of features on Spark: the passes of :func:`spectral_spark.ibp.fit_features` run by the engine."""
+"""One fit of features: the passes of :func:`spectral_spark.ibp.fit_features`, run by the engine."""
 
 import time
 from collections.abc import Mapping
@@ -11,17 +11,16 @@ from spectral_spark.data.dense_batch import Runner
 from spectral_spark.data.kernel import Kernel
 from spectral_spark.engine.batch_size import small_batches
 from spectral_spark.engine.checkpoints import Checkpoints, DirectoryCheckpoints, run_key
+from spectral_spark.engine.choose_corpus import open_rows
+from spectral_spark.engine.corpus import Corpus
 from spectral_spark.engine.memory import GIB, available_memory
-from spectral_spark.engine.pack_dense import pack_rows
-from spectral_spark.engine.packed import PackedCorpus
-from spectral_spark.engine.passes import run_pass
 from spectral_spark.engine.progress import Progress
 from spectral_spark.engine.rows import inspect_rows, refuse_other_width
 from spectral_spark.engine.tree_sum import State
 from spectral_spark.errors import CapacityError
 from spectral_spark.fit.feature_summary import IbpSummary
-from spectral_spark.fit.fit_topics import versions
-from spectral_spark.fit.moment_step import Run
+from spectral_spark.fit.fit_run import Run
+from spectral_spark.fit.fitted_topics import versions
 from spectral_spark.ibp.feature_model import FeatureModel
 from spectral_spark.ibp.likelihood import LikelihoodKernel
 from spectral_spark.ibp.polish import shared_of
@@ -54,31 +53,28 @@ def fit_rows(
     checkpoints = DirectoryCheckpoints(checkpoint_dir, key) if checkpoint_dir else Checkpoints()
     run = Run(progress or Progress(), checkpoints)
     run.progress.plan(planned_passes(source.width, settings), source.rows)
-    packed = pack_rows(source, state_bytes=largest_state(source.width, settings))
+    corpus = open_rows(source, state_bytes=largest_state(source.width, settings), progress=run.progress)
     run.timed("inspect", started)
-    try:
-        with small_batches(frame.sparkSession, source.width):
-            fit = fit_features(spark_runner(packed, run), source.width, settings)
-    finally:
-        packed.release()
+    with corpus, small_batches(frame.sparkSession, source.width):
+        fit = fit_features(corpus_runner(corpus, run), source.width, settings)
     checkpoints.clear()
     run.timed("total", started)
     return FittedFeatures(fit.model, _summary(fit, settings, run, source.fingerprint))
 
 
-def spark_runner(packed: PackedCorpus, run: Run) -> Runner:
-    """Takes kernels over the working copy; a pass that an earlier, killed run has finished is read back."""
+def corpus_runner(corpus: Corpus, run: Run) -> Runner:
+    """Runs kernels over the corpus; a pass that an earlier, interrupted run has finished is read back."""
 
     def take(kernel: Kernel, shared: Mapping[str, np.ndarray], name: str) -> State:
         def compute() -> State:
             started = time.perf_counter()
             state_bytes = sum(array.nbytes for array in kernel.start(shared).arrays().values())
-            sums = run_pass(packed, kernel, shared, name=name, state_bytes=state_bytes, progress=run.progress)
-            run.log.timed(name, packed.documents, started)
+            sums = corpus.sum(kernel, shared, name=name, state_bytes=state_bytes)
+            run.finished_pass(name, corpus.rows, started)
             run.timed(name.rstrip(" 0123456789"), started)
             return sums
 
-        return run.checkpoints.remember(name.replace(" ", "-"), compute)
+        return run.resumable(name, compute)
 
     return take
 
@@ -87,19 +83,15 @@ def log_likelihood(frame: DataFrame, features: str, model: FeatureModel, missing
     """Σ log p(x) over the rows of a DataFrame, summed in the engine's fixed order."""
     source = inspect_rows(frame, features, id_column, missing_allowed=missing == "mean")
     refuse_other_width(np.array([source.width]), model.width)
-    packed = pack_rows(source)
-    try:
-        kernel = LikelihoodKernel(model.kind, missing)
-        with small_batches(frame.sparkSession, source.width):
-            return float(run_pass(packed, kernel, shared_of(model), name="log-likelihood")["log_likelihood"][0])
-    finally:
-        packed.release()
+    kernel = LikelihoodKernel(model.kind, missing)
+    with open_rows(source) as corpus, small_batches(frame.sparkSession, source.width):
+        return float(corpus.sum(kernel, shared_of(model), name="log-likelihood")["log_likelihood"][0])
 
 
 def check_memory(width: int, settings: IbpSettings) -> int:
-    """Bytes the driver needs; raises when it has not got them."""
+    """Bytes that the driver needs; raises if it does not have them."""
     need, free = 6 * largest_state(width, settings) + (300 << 20), available_memory()
-    if free is not None and need > free:
+    if need > free:
         raise CapacityError(
             f"{width:,} columns need about {need / GIB:.1f} GiB on the driver, {free / GIB:.1f} GiB are free; use a "
             "smaller k, fewer columns or a larger driver"
@@ -120,6 +112,6 @@ def _summary(fit: IbpFit, settings: IbpSettings, run: Run, source: str) -> IbpSu
         probabilities=fit.model.probabilities.tolist(), probabilities_from_mean=from_mean,
         probabilities_from_eigenvalues=recovery.from_eigenvalues.tolist(), offset=recovery.offset,
         offset_misfit=recovery.offset_misfit, unidentified=recovery.unidentified,
-        passes=[{"name": r.name, "seconds": r.seconds, "rows": r.documents} for r in run.log.records],
+        passes=[{"name": p["name"], "seconds": p["seconds"], "rows": p["documents"]} for p in run.passes],
         seconds=dict(run.seconds), seed=settings.seed, versions=versions(), settings=asdict(settings), source=source,
     )

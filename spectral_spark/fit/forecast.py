@@ -14,9 +14,9 @@ from threadpoolctl import threadpool_limits
 
 from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.data.kernel import Kernel
-from spectral_spark.engine.driver_corpus import DRIVER_ENTRIES, DRIVER_WORDS
+from spectral_spark.engine.choose_corpus import DRIVER_ENTRIES, driver_holds
 from spectral_spark.engine.memory import MemoryNeed, memory_need
-from spectral_spark.engine.packed import shard_count, task_count
+from spectral_spark.engine.packing import shard_count, task_count
 from spectral_spark.fit.fit_settings import AUTO_BASIS, SAMPLE_WORDS, FitSettings
 from spectral_spark.moments.moment_kernel import MomentKernel
 from spectral_spark.moments.range_finder import RangeKernel
@@ -139,20 +139,23 @@ def measure_kernels(size: CorpusSize, settings: FitSettings) -> KernelCosts:
 
 def forecast(
     size: CorpusSize, settings: FitSettings, cores: int, *, executors: int = 1, costs: KernelCosts | None = None,
-    rates: SparkRates | None = None,
+    rates: SparkRates | None = None, driver_entries: int = DRIVER_ENTRIES,
 ) -> Forecast:
-    """Seconds of every pass and memory of a fit on ``cores`` cores in ``executors`` executors."""
+    """Seconds of every pass and memory of a fit on ``cores`` cores in ``executors`` executors.
+
+    ``driver_entries`` is the Spark setting ``spark.spectral.driverEntries``, which decides where the fit runs.
+    """
     costs, rates = costs or measure_kernels(size, settings), rates or SparkRates()
     d, p = size.vocab_size, settings.basis_columns(size.vocab_size)
     k = min(p // 2, AUTO_BASIS // 2) if settings.k == "auto" else int(settings.k)
     n, entries = size.documents, size.documents * _distinct(size)
     tasks = task_count(shard_count(n), cores)
     threads = 1.0 + rates.further_thread * (max(cores // executors, 1) - 1)         # of the driver's machine
-    nearby = entries <= DRIVER_ENTRIES and d <= DRIVER_WORDS
+    on_driver = driver_holds(driver_entries, entries, d)
     scan = entries * 4 + n * 20
 
     def one_pass(name: str, per_document: float, state: int, shared: int, share: float = 1.0) -> PassForecast:
-        if nearby:
+        if on_driver:
             return PassForecast(name, share * n * per_document / threads, "kernel")
         parts = {
             "kernel": share * n * per_document / cores,
@@ -163,7 +166,7 @@ def forecast(
         }
         return PassForecast(name, float(sum(parts.values())), max(parts, key=lambda part: parts[part]))
 
-    packing = rates.job + entries * rates.fetch_entry if nearby else (
+    packing = rates.job + entries * rates.fetch_entry if on_driver else (
         3 * rates.job + (entries * rates.pack_entry + n * rates.pack_document) / cores
     )
     words, cube = 8 * d * p, 8 * p**3 // 6
@@ -181,7 +184,7 @@ def forecast(
     if settings.explores:
         draws = GibbsSettings(settings.sweeps(int(size.tokens))).draws(k, min(int(size.tokens), SAMPLE_WORDS))
         sample_entries = entries * min(1.0, SAMPLE_WORDS / max(size.tokens, 1))
-        fetching = 0.0 if nearby else rates.job + sample_entries * rates.read_entry
+        fetching = 0.0 if on_driver else rates.job + sample_entries * rates.read_entry
         sweeping = draws * costs.sweep / threads
         steps.append(PassForecast("explore", fetching + sweeping, "sampling"))
     rounds = RefineSettings.for_corpus(1, n / shard_count(n), explored=settings.explores).rounds

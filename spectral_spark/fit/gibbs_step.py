@@ -1,36 +1,53 @@
-"""Sampling before the passes of refinement: a part of the corpus that the driver can hold, swept there by all cores.
+"""Sample: improves the topics by Gibbs sampling on a subset of the documents, before the passes over all of them.
 
-The part has a fixed size, so that exploring takes as long for a large corpus as for a small one: the passes over all
-documents come afterwards.
+The subset is one that the driver can hold, of a fixed size, so that sampling takes about as long for a large corpus as
+for a small one. All cores of the driver sweep over it.
 """
 
 import time
 
 import numpy as np
 
-from spectral_spark.engine.counted_corpus import CensusResult
-from spectral_spark.engine.fetch import fetch_batches
+from spectral_spark.engine.counted_corpus import CountedCorpus
 from spectral_spark.engine.memory import driver_threads
+from spectral_spark.fit.fit_run import Run
 from spectral_spark.fit.fit_settings import SAMPLE_WORDS, FitSettings
-from spectral_spark.fit.moment_step import Run
+from spectral_spark.fit.fitted_topics import Topics
 from spectral_spark.refine.backend import backend_name
 from spectral_spark.refine.gibbs import DocumentSample, GibbsSampler, GibbsSettings
 from spectral_spark.refine.refine_settings import RefineSettings
 from spectral_spark.refine.refine_state import RefineState
+from spectral_spark.tree.group_balance import group_weights
 
 
-def explore_topics(
-    start: RefineState, corpus: CensusResult, settings: FitSettings, options: RefineSettings, run: Run
-) -> RefineState:
+def sample_topics(start: Topics, corpus: CountedCorpus, settings: FitSettings, run: Run) -> RefineState:
+    """The state that refinement continues from: the topics as they are, or after Gibbs sampling if asked for."""
+    tree = corpus.census.tree
+    state = RefineState.start(
+        start.topics, start.weights, tree.parent, tree.level, float(corpus.tokens), float(corpus.documents),
+        node_proportions=_smoothed(start.node_proportions),
+        node_weight=group_weights(corpus.census, settings.group_balance),
+    )
+    return _after_sampling(state, corpus, settings, run) if settings.explores else state
+
+
+def refine_options(corpus: CountedCorpus, settings: FitSettings) -> RefineSettings:
+    """How this corpus is sampled and refined."""
+    return RefineSettings.for_corpus(
+        settings.refine_passes, corpus.documents_per_shard, explored=settings.explores
+    )
+
+
+def _after_sampling(start: RefineState, corpus: CountedCorpus, settings: FitSettings, run: Run) -> RefineState:
     """The state after sweeps over a sample of at most SAMPLE_WORDS words."""
-    sweeps = settings.sweeps(corpus.tokens)
+    options, sweeps, spark = refine_options(corpus, settings), settings.sweeps(corpus.tokens), corpus.packed.spark
 
     def compute() -> dict[str, np.ndarray]:
-        started, spark = time.perf_counter(), corpus.packed.frame.sparkSession
+        started = time.perf_counter()
         if backend_name(options.backend) == "numpy":
-            run.warn("numba is not installed on the driver: sampling takes some twenty times as long; install it, or "
-                     "leave sampling out (exploreSweeps=0, --explore-sweeps 0)")
-        with run.progress.watch(spark, f"sampling, {sweeps} sweeps"):
+            run.warn("numba is not installed on the driver, so sampling takes about twenty times as long; install it, "
+                     "or turn sampling off (exploreSweeps=0, --explore-sweeps 0)")
+        with run.progress.watch(spark, f"sampling, {sweeps} sweeps", 0, sample_rounds(corpus)):
             sample = take_sample(corpus)
             explorer = GibbsSampler(
                 start, sample, GibbsSettings(sweeps), options, seed=settings.seed, threads=driver_threads(spark)
@@ -38,13 +55,24 @@ def explore_topics(
             for sweep in range(sweeps if sample.documents else 0):
                 explorer.sweep()
                 run.progress.advance((sweep + 1) / sweeps)
-        run.log.timed("explore", sample.documents, started)
+        run.finished_pass("explore", sample.documents, started)
         return explorer.state().arrays()
 
-    return RefineState.from_arrays(run.checkpoints.remember("explore", compute))
+    return RefineState.from_arrays(run.resumable("explore", compute))
 
 
-def take_sample(corpus: CensusResult, most_words: int = SAMPLE_WORDS) -> DocumentSample:
+def take_sample(corpus: CountedCorpus, most_words: int | None = None) -> DocumentSample:
     """Whole blocks of documents, spread over the logical shards, with about ``most_words`` words together."""
-    rounds = max(1, -(-corpus.tokens // most_words))
-    return DocumentSample.from_batches(fetch_batches(corpus.packed, name="sampling", rounds=rounds), most_words)
+    most_words = most_words or SAMPLE_WORDS
+    return DocumentSample.from_batches(corpus.packed.sample(sample_rounds(corpus, most_words)), most_words)
+
+
+def sample_rounds(corpus: CountedCorpus, most_words: int | None = None) -> int:
+    """Into how many parts to cut the corpus so that one of them has about ``most_words`` words."""
+    return max(1, -(-corpus.tokens // (most_words or SAMPLE_WORDS)))
+
+
+def _smoothed(proportions: np.ndarray) -> np.ndarray:
+    """No node starts without a topic."""
+    floor = proportions + 0.1 / proportions.shape[1]
+    return floor / floor.sum(axis=1, keepdims=True)

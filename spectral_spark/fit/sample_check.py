@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from spectral_spark.data.composite_kernel import CompositeKernel, joined, part
-from spectral_spark.engine.counted_corpus import CensusResult
-from spectral_spark.engine.passes import run_halves
+from spectral_spark.engine.counted_corpus import CountedCorpus
 from spectral_spark.fit.concentration_search import sample_rounds, without_zeros
-from spectral_spark.fit.moment_step import Run
-from spectral_spark.fit.refine_step import Topics
+from spectral_spark.fit.fit_run import Run
+from spectral_spark.fit.fitted_topics import Topics
 from spectral_spark.moments.basis import Basis
 from spectral_spark.moments.range_finder import RangeKernel, apply_second_moment
 from spectral_spark.refine.completion import CompletionKernel, completion_inputs
@@ -26,7 +25,7 @@ UNSEEN_LIMIT, ENERGY_LIMIT, LOSS_LIMIT = 0.1, 0.15, 0.5
 
 
 def sample_check(
-    corpus: CensusResult, basis: Basis, topics: Topics, run: Run, *, cap: int | None, by_length: bool, seed: int
+    corpus: CountedCorpus, basis: Basis, topics: Topics, run: Run, *, cap: int | None, by_length: bool, seed: int
 ) -> dict[str, float]:
     """``loss`` and ``energy_outside`` on a sample of the corpus."""
     d = basis.vocab_size
@@ -42,16 +41,14 @@ def sample_check(
 
     def compute() -> dict[str, np.ndarray]:
         started = time.perf_counter()
-        halves = run_halves(
-            corpus.packed, kernel, shared, name="sample check", rounds=sample_rounds(corpus), progress=run.progress
-        )
+        halves = corpus.packed.sum_halves(kernel, shared, name="sample check", rounds=sample_rounds(corpus))
         both = {name: halves[0][name] + halves[1][name] for name in halves[0] if name.startswith("loss/")}
-        run.log.timed("sample check", int(both["loss/documents"].sum()), started)
+        run.finished_pass("sample check", int(both["loss/documents"].sum()), started)
         loss = both["loss/loss"].sum() / max(both["loss/hidden"].sum(), 1.0)
         outside = _energy_outside(*(part(half, "energy") for half in halves), basis=basis, probe=probe)
         return {"result": np.array([loss, outside])}
 
-    loss, outside = run.checkpoints.remember("sample-check", compute)["result"]
+    loss, outside = run.resumable("sample check", compute)["result"]
     return {"loss": float(loss), "energy_outside": float(outside)}
 
 

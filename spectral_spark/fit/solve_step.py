@@ -3,13 +3,13 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from spectral_spark.engine.counted_corpus import CensusResult
+from spectral_spark.engine.counted_corpus import CountedCorpus
 from spectral_spark.errors import InputError
 from spectral_spark.fit.concentration_search import choose_candidate
+from spectral_spark.fit.fit_run import Run
 from spectral_spark.fit.fit_settings import FitSettings
-from spectral_spark.fit.moment_step import Run
+from spectral_spark.fit.fitted_topics import Topics
 from spectral_spark.fit.planned_passes import CANDIDATES, LARGE_TOPICS
-from spectral_spark.fit.refine_step import Topics
 from spectral_spark.moments.moment_state import MomentState
 from spectral_spark.solve.reconstruct import smoothed_topics
 from spectral_spark.solve.solve_state import solve_state
@@ -28,7 +28,7 @@ class Solved:
     topics: Topics
 
 
-def solve_moments(moments: MomentState, settings: FitSettings, corpus: CensusResult | None, run: Run) -> Solved:
+def solve_moments(moments: MomentState, settings: FitSettings, corpus: CountedCorpus | None, run: Run) -> Solved:
     """Solve; with ``concentrations="auto"`` and documents at hand, the candidates are scored on a sample of them.
 
     Refinement learns its own concentrations, and after it the one of the start no longer shows
@@ -60,7 +60,7 @@ class _Best:
     scores: dict[str, float]
 
 
-def _best_candidate(moments: MomentState, settings: FitSettings, corpus: CensusResult, run: Run) -> _Best:
+def _best_candidate(moments: MomentState, settings: FitSettings, corpus: CountedCorpus, run: Run) -> _Best:
     """Solve for every candidate concentration and score the topics, all together or, where they are large, in turn.
     Candidates whose S2 has too few positive eigenvalues are left out."""
     best: _Best | None = None
@@ -84,7 +84,7 @@ def _best_candidate(moments: MomentState, settings: FitSettings, corpus: CensusR
 
 
 def _better(
-    best: _Best | None, solutions: list[TopicSolution], moments: MomentState, corpus: CensusResult, run: Run, seed: int
+    best: _Best | None, solutions: list[TopicSolution], moments: MomentState, corpus: CountedCorpus, run: Run, seed: int
 ) -> _Best:
     """The best of these candidates, or the one from before."""
     means, names = moments.node_means(), [f"{(s.concentrations or (0.0,))[-1]:g}" for s in solutions]

@@ -9,17 +9,17 @@ from pyspark.sql import DataFrame
 
 from spectral_spark.data.one_thread import one_thread
 from spectral_spark.engine.checkpoints import Checkpoints, DirectoryCheckpoints, run_key
-from spectral_spark.engine.counted_corpus import CensusResult, take_census
+from spectral_spark.engine.choose_corpus import open_documents
+from spectral_spark.engine.counted_corpus import CountedCorpus
 from spectral_spark.engine.documents import DocumentColumns, DocumentFrame, inspect_documents
-from spectral_spark.engine.pack_counts import PackSettings, pack_counts
-from spectral_spark.engine.passes import run_pass
+from spectral_spark.engine.pack_counts import PackSettings
 from spectral_spark.engine.progress import Progress
 from spectral_spark.errors import InputError
 from spectral_spark.files.directories import fingerprint
+from spectral_spark.fit.fit_run import Run
 from spectral_spark.fit.fit_settings import FitSettings
-from spectral_spark.fit.fit_topics import FittedTopics, fitted_topics, make_summary
-from spectral_spark.fit.moment_step import Run, can_grow, check_groups, check_room, collect_moments
-from spectral_spark.fit.refine_step import Topics
+from spectral_spark.fit.fitted_topics import FittedTopics, Topics, fitted_topics, make_summary
+from spectral_spark.fit.moment_step import can_grow, check_groups, check_room, collect_moments
 from spectral_spark.fit.replay import documents_to_replay, replayed_topics
 from spectral_spark.fit.sample_check import Drift, sample_check
 from spectral_spark.fit.solve_step import Solved, solve_moments
@@ -82,14 +82,11 @@ def update_topics(
         new = None if options.remove else frame
         again = documents_to_replay(replay, new, columns, settings, source.vocab_size)
     run = Run(progress or Progress(), _checkpoints(fitted, moments, source, again, options))
-    packed = pack_counts(source, PackSettings(source.vocab_size, settings.cap))
-    try:
-        run.progress.plan(4 + (settings.refine_passes > 0), source.rows)
-        with run.progress.watch(frame.sparkSession, "census"):
-            corpus = take_census(packed)
+    run.progress.plan(_planned_passes(settings, again is not None), source.rows)
+    with open_documents(source, PackSettings(source.vocab_size, settings.cap), progress=run.progress) as corpus:
         check_groups(corpus, settings)
         check_room(corpus, moments.basis, settings)
-        run.log.timed("census", source.rows, started)
+        run.finished_pass("census", source.rows, started)
         arriving = collect_moments(corpus, moments.basis, settings, run, source.fingerprint)
         total = moments - arriving if options.remove else moments + arriving
         _warn_of_lost_groups(moments, total, run)
@@ -98,8 +95,6 @@ def update_topics(
         largest = (moments if options.remove else total).census       # documents leave with the weight they came with
         weights = _weights_in(largest, settings.group_balance, corpus.census.tree)
         topics = _followed(fitted, solved, total, corpus, weights, settings, run, options)
-    finally:
-        packed.release()
     if again is not None:
         topics = replayed_topics(topics, total.census.tree, again, settings, run)
     run.checkpoints.clear()
@@ -132,6 +127,12 @@ def merge_topics(fitted: FittedTopics, other: FittedTopics) -> FittedTopics:
     tokens = fitted.summary.tokens + other.summary.tokens
     merged = _finished(fitted, topics, solved, total, run, tokens, dropped, settings, None)
     return replace(merged, summary=replace(merged.summary, extra=_both_corpora(merged.summary.extra, other)))
+
+
+def _planned_passes(settings: FitSettings, replayed: bool) -> int:
+    """Census, moments and the drift check; absorbing, if topics are refined; census, sampling and refinement again."""
+    again = 1 + settings.explores + settings.all_refine_passes if replayed else 0
+    return 3 + (settings.refine_passes > 0) + again
 
 
 def _known(fitted: FittedTopics) -> tuple[MomentState, FitSettings]:
@@ -185,13 +186,12 @@ def _as_before(settings: FitSettings, fitted: FittedTopics) -> FitSettings:
 
 
 def _drift(
-    fitted: FittedTopics, corpus: CensusResult, moments: MomentState, settings: FitSettings, run: Run,
+    fitted: FittedTopics, corpus: CountedCorpus, moments: MomentState, settings: FitSettings, run: Run,
     options: UpdateOptions,
 ) -> Drift:
     tree = corpus.census.tree
-    current = Topics(
-        fitted.topics, fitted.weights, _inherited(fitted, tree), (), fitted.document_concentration
-    )
+    proportions = tree.inherit(fitted.nodes.paths, fitted.nodes.proportions, fitted.weights)
+    current = Topics(fitted.topics, fitted.weights, proportions, (), fitted.document_concentration)
     now = sample_check(
         corpus, moments.basis, current, run, cap=settings.cap, by_length=moments.weights.by_length, seed=settings.seed
     )
@@ -201,17 +201,8 @@ def _drift(
     )
 
 
-def _inherited(fitted: FittedTopics, tree: DocumentTree) -> np.ndarray:
-    """The model's proportions for the nodes of another tree; a new node has those of its parent, shape (nodes, k)."""
-    known = dict(zip(fitted.nodes.paths, fitted.nodes.proportions, strict=True))
-    rows = np.empty((len(tree), len(fitted.weights)))
-    for node, path in enumerate(tree.paths):
-        rows[node] = known.get(path, rows[tree.parent[node]] if node else fitted.weights)
-    return rows
-
-
 def _followed(
-    fitted: FittedTopics, solved: Solved, total: MomentState, corpus: CensusResult, node_weight: np.ndarray,
+    fitted: FittedTopics, solved: Solved, total: MomentState, corpus: CountedCorpus, node_weight: np.ndarray,
     settings: FitSettings, run: Run, options: UpdateOptions,
 ) -> Topics:
     """Spectral topics in yesterday's order; or refined ones, moved by the statistics of the arriving documents.
@@ -222,8 +213,7 @@ def _followed(
         return _ordered(solved.topics, fitted)
     start = _grown(fitted, solved, settings)
     tree = corpus.census.tree
-    priors = _inherited(replace(fitted, weights=start.weights, nodes=replace(
-        fitted.nodes, proportions=_widened(fitted.nodes.proportions, start.weights))), tree)
+    priors = tree.inherit(fitted.nodes.paths, _widened(fitted.nodes.proportions, start.weights), start.weights)
     shared = {
         "topics": start.topics, "node_prior": priors,
         "concentration": np.full(len(tree), fitted.document_concentration), "node_weight": node_weight,
@@ -231,13 +221,11 @@ def _followed(
 
     def compute() -> dict[str, np.ndarray]:
         at = time.perf_counter()
-        sums = run_pass(
-            corpus.packed, FoldInKernel(), shared, name="absorb", state_bytes=start.topics.nbytes, progress=run.progress
-        )
-        run.log.timed("absorb", corpus.documents, at)
+        sums = corpus.packed.sum(FoldInKernel(), shared, name="absorb", state_bytes=start.topics.nbytes)
+        run.finished_pass("absorb", corpus.documents, at)
         return sums
 
-    sums = run.checkpoints.remember("absorb", compute)
+    sums = run.resumable("absorb", compute)
     sign = -1.0 if options.remove else 1.0
     old = start.topics * (start.weights * fitted.summary.tokens)
     smoothing = RefineSettings().final_smoothing

@@ -7,7 +7,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import DoubleType, StructField, StructType
 
-from spectral_spark.engine.lists import flat_lists
+from spectral_spark.engine.arrow import flat_lists
 
 UNSEEN = "unseen_tokens"
 

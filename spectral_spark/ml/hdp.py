@@ -15,8 +15,7 @@ from pyspark.sql import functions as F
 from spectral_spark.engine.documents import DocumentColumns, node_hashes
 from spectral_spark.engine.progress import Progress
 from spectral_spark.errors import InputError
-from spectral_spark.evaluate.completion_loss import completion_loss
-from spectral_spark.evaluate.evaluation import scored_topics
+from spectral_spark.evaluate.evaluation import ScoredTopics, completion_loss
 from spectral_spark.files.directories import SavedDirectory, Staging
 from spectral_spark.files.model_files import (
     METADATA,
@@ -29,7 +28,8 @@ from spectral_spark.files.model_files import (
 )
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.fit_summary import FitSummary
-from spectral_spark.fit.fit_topics import FittedTopics, basis_of, fit_topics, solve_again
+from spectral_spark.fit.fit_topics import basis_of, fit_topics, solve_again
+from spectral_spark.fit.fitted_topics import FittedTopics
 from spectral_spark.fit.update import UpdateOptions, merge_topics, update_topics
 from spectral_spark.ml import persistence
 from spectral_spark.ml.inference import Proportions, add_proportions
@@ -242,7 +242,7 @@ class SpectralHDPModel(Model, _Columns, ModelPictures, MLReadable, MLWritable):
     def logPerplexity(self, dataset: DataFrame) -> float:
         """Document completion in nats per word: proportions from half of a document's words, loss on the others."""
         columns = self._document_columns(dataset)
-        return completion_loss(dataset, columns, scored_topics(self), seed=self._value("seed"))
+        return completion_loss(dataset, columns, ScoredTopics.of_model(self.files), seed=self._value("seed"))
 
     def solveAgain(self, **settings: Any) -> "SpectralHDPModel":
         """A model from the same moments with another ``k``, ``solver``, ``concentrations``, ``rankRule`` or ``seed``.

@@ -5,7 +5,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from threadpoolctl import threadpool_limits
 
-from spectral_spark.engine.arrow_column import with_arrow_column
+from spectral_spark.engine.arrow import with_arrow_column
 from spectral_spark.engine.broadcast_cache import hold
 from spectral_spark.engine.rows import dense_matrix, refuse_other_width, vector_columns
 from spectral_spark.errors import InputError

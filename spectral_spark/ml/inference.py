@@ -7,10 +7,9 @@ from pyspark.sql import functions as F
 from threadpoolctl import threadpool_limits
 
 from spectral_spark.data.count_batch import CountBatch
-from spectral_spark.engine.arrow_column import with_arrow_column
+from spectral_spark.engine.arrow import flat_lists, with_arrow_column
 from spectral_spark.engine.broadcast_cache import hold
 from spectral_spark.engine.documents import DocumentColumns, document_columns
-from spectral_spark.engine.lists import flat_lists
 from spectral_spark.refine.fold_in import infer
 
 

@@ -11,13 +11,20 @@
 """
 
 from spectral_spark.refine.em_kernel import RefineKernel
-from spectral_spark.refine.em_passes import drop_dead, refine_pass, settle_pass
+from spectral_spark.refine.em_passes import (
+    after_pass,
+    after_round,
+    after_settling,
+    drop_dead,
+    refine_round,
+    settle_round,
+)
 from spectral_spark.refine.fold_in import infer
 from spectral_spark.refine.gibbs import DocumentSample, GibbsSampler, GibbsSettings
 from spectral_spark.refine.refine_settings import RefineSettings
 from spectral_spark.refine.refine_state import RefineState
 
 __all__ = [
-    "DocumentSample", "GibbsSampler", "GibbsSettings", "RefineKernel", "RefineSettings", "RefineState", "drop_dead",
-    "infer", "refine_pass", "settle_pass",
+    "DocumentSample", "GibbsSampler", "GibbsSettings", "RefineKernel", "RefineSettings", "RefineState", "after_pass",
+    "after_round", "after_settling", "drop_dead", "infer", "refine_round", "settle_round",
 ]

@@ -1,7 +1,10 @@
-"""A pass over the corpus: rounds of incremental EM in all shards, averaged after each."""
+"""A pass over the corpus is made of rounds of incremental EM in all shards, averaged after each round.
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+Nothing here touches documents: a round says what to sum over them, and the sums give the next state.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,30 +14,32 @@ from spectral_spark.refine.node_priors import Hierarchy, update_hierarchy
 from spectral_spark.refine.refine_settings import RefineSettings
 from spectral_spark.refine.refine_state import RefineState
 
-RunRound = Callable[[RefineKernel, Mapping[str, np.ndarray], int, int], Mapping[str, np.ndarray]]
+
+@dataclass(frozen=True, eq=False)
+class EmRound:
+    """What to run over the documents of a round: the sum of the kernel's arrays over all shards is its result."""
+
+    kernel: RefineKernel
+    shared: dict[str, np.ndarray]
 
 
-def refine_pass(state: RefineState, run_round: RunRound, settings: RefineSettings | None = None) -> RefineState:
-    """One pass of refinement.
+def refine_round(state: RefineState, settings: RefineSettings) -> EmRound:
+    """The next round of incremental EM; :func:`after_round` takes its sums."""
+    return EmRound(_kernel(settings), shared_arrays(state, settings))
 
-    Parameters
-    ----------
-    state : where the last pass, or ``RefineState.start``, left off.
-    run_round : ``run_round(kernel, shared, round, rounds)`` runs the kernel over the documents of this round in every
-        shard and returns the sums of the kernel's arrays over shards; nothing where no shard had documents.
-    settings : see ``RefineSettings``.
-    """
-    settings = settings or RefineSettings()
-    for number in range(settings.rounds):
-        sums = run_round(_kernel(settings), shared_arrays(state, settings), number, settings.rounds)
-        state = after_round(state, sums, settings)
+
+def after_pass(state: RefineState) -> RefineState:
+    """The state after the last round of a pass."""
     return replace(state, passes=state.passes + 1)
 
 
-def settle_pass(state: RefineState, run_round: RunRound, settings: RefineSettings | None = None) -> RefineState:
-    """One exact step of EM over all documents in one round: it averages away what noise the mini-batches left."""
-    settings = settings or RefineSettings()
-    sums = run_round(_kernel(settings, frozen=True), shared_arrays(state, settings), 0, 1)
+def settle_round(state: RefineState, settings: RefineSettings) -> EmRound:
+    """One exact step of EM over all documents; :func:`after_settling` takes its sums."""
+    return EmRound(_kernel(settings, frozen=True), shared_arrays(state, settings))
+
+
+def after_settling(state: RefineState, sums: Mapping[str, np.ndarray], settings: RefineSettings) -> RefineState:
+    """The state after an exact step, which averages away the noise that the mini-batches left."""
     if not sums or not sums["tokens"][0]:
         return state
     hierarchy = _learnt(state, sums["node_tables"], sums["node_spread"], sums, settings)

@@ -101,6 +101,25 @@ class DocumentTree:
         tree = DocumentTree.from_paths(path for path in self.paths if len(path) <= keep)
         return tree, tree.assign(path[:keep] for path in self.paths)
 
+    def inherit(self, paths: Iterable[Sequence[str]], rows: np.ndarray, root: np.ndarray) -> np.ndarray:
+        """Rows of values per node, carried over to this tree from another one.
+
+        Parameters
+        ----------
+        paths : the nodes of the other tree.
+        rows : array of shape (their number, n).
+        root : array of shape (n,), for a root that is not among them.
+
+        Returns
+        -------
+        array of shape (nodes, n): a node that the other tree lacks gets the row of its parent.
+        """
+        known = {tuple(path): row for path, row in zip(paths, rows, strict=True)}
+        carried = np.empty((len(self), len(root)))
+        for node, path in enumerate(self.paths):
+            carried[node] = known.get(path, carried[self.parent[node]] if node else root)
+        return carried
+
     def union(self, other: "DocumentTree") -> tuple["DocumentTree", np.ndarray, np.ndarray]:
         """The tree of the nodes of both, and where the nodes of each went, int32 arrays of shape (its nodes,)."""
         if self.paths == other.paths:

@@ -22,7 +22,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from spectral_spark import SpectralHDP, SpectralHDPModel
-from spectral_spark.engine.driver_corpus import SETTING
+from spectral_spark.engine.choose_corpus import SETTING
 from spectral_spark.engine.progress import Progress
 from spectral_spark.ingest.simulate import simulate_hdp
 

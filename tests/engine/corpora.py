@@ -7,7 +7,11 @@ from pyspark.ml.linalg import Vectors
 from pyspark.sql import DataFrame, SparkSession
 
 from spectral_spark.data.count_batch import CountBatch
-from spectral_spark.engine.documents import DocumentColumns
+from spectral_spark.engine.choose_corpus import choose_corpus
+from spectral_spark.engine.corpus import Corpus
+from spectral_spark.engine.documents import DocumentColumns, inspect_documents
+from spectral_spark.engine.pack_counts import PackSettings, pack_counts
+from spectral_spark.engine.progress import Progress
 
 ARRAYS = DocumentColumns(None, "terms", "counts", "path", "doc_id")
 
@@ -24,6 +28,16 @@ def random_documents(n: int, d: int, seed: int = 0) -> list[tuple[str, list[str]
 
 def frame_of(spark: SparkSession, rows: Sequence[tuple]) -> DataFrame:
     return spark.createDataFrame(rows, "doc_id string, path array<string>, terms array<int>, counts array<int>")
+
+
+def corpus_of(
+    frame: DataFrame, d: int, *, columns: DocumentColumns = ARRAYS, shards: int | None = None,
+    progress: Progress | None = None,
+) -> Corpus:
+    """Where the engine would work on the documents; not yet counted."""
+    source = inspect_documents(frame, columns, vocab_size=d)
+    packing = pack_counts(source, PackSettings(d), shards=shards)
+    return choose_corpus(packing, source.entries, source.vocab_size, progress=progress)
 
 
 def vectors_of(spark: SparkSession, rows: Sequence[tuple], d: int, dense_every: int = 3) -> DataFrame:

@@ -2,17 +2,15 @@
 
 import numpy as np
 import pytest
-from corpora import ARRAYS, CountingKernel, frame_of, random_documents
+from corpora import CountingKernel, corpus_of, frame_of, random_documents
 from pyspark.sql import SparkSession
 
-from spectral_spark.engine import driver_corpus
+from spectral_spark.engine.choose_corpus import DRIVER_ENTRIES, DRIVER_WORDS, SETTING, driver_entries, driver_holds
+from spectral_spark.engine.corpus import Corpus
 from spectral_spark.engine.counted_corpus import take_census
-from spectral_spark.engine.documents import inspect_documents
-from spectral_spark.engine.driver_corpus import SETTING, fits_driver
-from spectral_spark.engine.fetch import fetch_batches
-from spectral_spark.engine.pack_counts import PackSettings, pack_counts
-from spectral_spark.engine.packed import PackedCorpus
-from spectral_spark.engine.passes import run_halves, run_pass
+from spectral_spark.engine.driver_corpus import DriverCorpus
+from spectral_spark.engine.executor_corpus import ExecutorCorpus
+from spectral_spark.engine.progress import Progress
 from spectral_spark.errors import InputError, NoDocumentsError, SettingsError
 
 D = 60
@@ -22,9 +20,11 @@ ROWS = random_documents(1500, D) + LONG + SHORT
 PROBE = {"probe": np.random.default_rng(0).standard_normal((D, 5))}
 
 
-def packed(spark: SparkSession, entries: int, rows: list = ROWS, shards: int | None = None) -> PackedCorpus:
+def packed(
+    spark: SparkSession, entries: int, rows: list = ROWS, shards: int | None = None, progress: Progress | None = None
+) -> Corpus:
     spark.conf.set(SETTING, str(entries))
-    return pack_counts(inspect_documents(frame_of(spark, rows), ARRAYS, vocab_size=D), PackSettings(D), shards=shards)
+    return corpus_of(frame_of(spark, rows), D, shards=shards, progress=progress)
 
 
 def assert_same_bits(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> None:
@@ -34,18 +34,18 @@ def assert_same_bits(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -
 
 
 def test_the_census_is_that_of_the_executors(spark: SparkSession) -> None:
-    here, there = (take_census(packed(spark, entries)) for entries in (10**6, 0))
-    assert here.packed.nearby is not None
-    assert there.packed.nearby is None
+    here, there = (take_census(packed(spark, entries), D) for entries in (10**6, 0))
+    assert isinstance(here.packed, DriverCorpus)
+    assert isinstance(there.packed, ExecutorCorpus)
     assert here.census.tree.paths == there.census.tree.paths
     assert (here.tokens, here.dropped) == (there.tokens, there.dropped)
     assert here.dropped == {"null_path": 0, "bad_counts": 1, "unknown_terms": 1, "too_short": 1}
     for name in ("documents", "tokens", "tokens_squared", "tokens_cubed"):
         np.testing.assert_array_equal(getattr(here.census, name), getattr(there.census, name))
-    for mine, theirs in zip(*(fetch_batches(c.packed, name="all") for c in (here, there)), strict=True):
+    for mine, theirs in zip(here.packed.sample(), there.packed.sample(), strict=True):
         for part in ("indptr", "terms", "counts", "nodes", "keys"):
             np.testing.assert_array_equal(getattr(mine, part), getattr(theirs, part))
-    there.packed.release()
+    there.packed.close()
 
 
 @pytest.mark.parametrize("shards", [8, 32])
@@ -53,49 +53,67 @@ def test_the_census_is_that_of_the_executors(spark: SparkSession) -> None:
 def test_sums_halves_and_rounds_have_the_bits_of_the_executors(
     spark: SparkSession, shards: int, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spectral_spark.engine.pack_counts.driver_threads", lambda _: threads)
+    monkeypatch.setattr("spectral_spark.engine.choose_corpus.driver_threads", lambda _: threads)
     here, there = (packed(spark, entries, shards=shards) for entries in (10**6, 0))
-    one, other = (run_pass(corpus, CountingKernel(), PROBE, name="sum") for corpus in (here, there))
+    one, other = (corpus.sum(CountingKernel(), PROBE, name="sum") for corpus in (here, there))
     assert_same_bits(one, other)
-    for one, other in zip(*(run_halves(corpus, CountingKernel(), PROBE, name="half") for corpus in (here, there)),
-                          strict=True):
+    halves = (corpus.sum_halves(CountingKernel(), PROBE, name="half") for corpus in (here, there))
+    for one, other in zip(*halves, strict=True):
         assert_same_bits(one, other)
     for number in range(3):
         one, other = (
-            run_pass(corpus, CountingKernel(), PROBE, name="round", round=number, rounds=3, may_be_empty=True)
+            corpus.sum(CountingKernel(), PROBE, name="round", round=number, rounds=3, may_be_empty=True)
             for corpus in (here, there)
         )
         assert_same_bits(one, other)
-    there.release()
+    there.close()
 
 
 def test_documents_are_fetched_once_and_let_go(spark: SparkSession) -> None:
     corpus = packed(spark, 10**6)
-    assert corpus.nearby is not None
-    first = corpus.nearby.table
-    run_pass(corpus, CountingKernel(), PROBE, name="sum")
-    assert corpus.nearby.table is first
-    corpus.release()
-    assert corpus.nearby.table is not first
+    assert isinstance(corpus, DriverCorpus)
+    with corpus:
+        first = corpus.table
+        corpus.sum(CountingKernel(), PROBE, name="sum")
+        assert corpus.table is first
+    assert corpus.table is not first
 
 
 def test_size_decides_and_can_be_set(spark: SparkSession) -> None:
     entries = sum(len(row[2]) for row in ROWS)
-    assert packed(spark, entries).nearby is not None
-    assert packed(spark, entries - 1).nearby is None
-    assert not fits_driver(spark, 1, driver_corpus.DRIVER_WORDS + 1)
+    assert isinstance(packed(spark, entries), DriverCorpus)
+    assert isinstance(packed(spark, entries - 1), ExecutorCorpus)
+    assert not driver_holds(DRIVER_ENTRIES, 1, DRIVER_WORDS + 1)
+    assert not driver_holds(0, 0, 1)
     spark.conf.unset(SETTING)
-    assert fits_driver(spark, driver_corpus.DRIVER_ENTRIES, 1000)
+    assert driver_entries(spark) == DRIVER_ENTRIES
     spark.conf.set(SETTING, "many")
     with pytest.raises(SettingsError, match=r"driverEntries is 'many'; give a whole number"):
-        fits_driver(spark, 1, 1)
+        driver_entries(spark)
+
+
+class Recorder(Progress):
+    def __init__(self) -> None:
+        self.shares: list[float] = []
+
+    def advance(self, share: float) -> None:
+        self.shares.append(share)
+
+
+def test_a_pass_on_the_driver_reports_how_far_it_is(spark: SparkSession) -> None:
+    recorder = Recorder()
+    packed(spark, 10**6, progress=recorder).sum(CountingKernel(), PROBE, name="sum")
+    assert len(recorder.shares) >= 8
+    assert recorder.shares == sorted(recorder.shares)
+    assert 0 < recorder.shares[0] < 0.2
+    assert recorder.shares[-1] == 1.0
 
 
 def test_nothing_left_is_said_as_on_executors(spark: SparkSession) -> None:
     with pytest.raises(NoDocumentsError, match="1 bad counts, 1 unknown terms, 1 too short"):
-        take_census(packed(spark, 10**6, SHORT))
+        take_census(packed(spark, 10**6, SHORT), D)
     with pytest.raises(InputError, match="no documents"):
-        run_pass(packed(spark, 10**6, SHORT), CountingKernel(), PROBE, name="sum")
+        packed(spark, 10**6, SHORT).sum(CountingKernel(), PROBE, name="sum")
 
 
 class FailingKernel(CountingKernel):
@@ -108,4 +126,4 @@ class FailingKernel(CountingKernel):
 
 def test_an_error_in_a_kernel_comes_out_as_it_is(spark: SparkSession) -> None:
     with pytest.raises(InputError, match="this document is wrong"):
-        run_pass(packed(spark, 10**6), FailingKernel(), PROBE, name="sum")
+        packed(spark, 10**6).sum(FailingKernel(), PROBE, name="sum")

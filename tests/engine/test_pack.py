@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-from corpora import ARRAYS, CountingKernel, dense_counts, frame_of, random_documents, vectors_of
+from corpora import ARRAYS, CountingKernel, corpus_of, dense_counts, frame_of, random_documents, vectors_of
 from pyspark.ml.linalg import Vectors
 from pyspark.sql import SparkSession
 
-from spectral_spark.engine.counted_corpus import take_census
+from spectral_spark.engine.choose_corpus import open_documents
 from spectral_spark.engine.documents import DocumentColumns, inspect_documents
-from spectral_spark.engine.pack_counts import PackSettings, pack_counts
-from spectral_spark.engine.passes import run_pass
+from spectral_spark.engine.pack_counts import PackSettings
 from spectral_spark.errors import InputError
 
 D = 40
@@ -21,9 +20,8 @@ def test_vectors_and_arrays_give_the_same_counts(spark: SparkSession) -> None:
     probe = np.random.default_rng(0).standard_normal((D, 4))
     sums = []
     for frame, columns in ((frame_of(spark, rows), ARRAYS), (vectors_of(spark, rows, D), VECTORS)):
-        packed = pack_counts(inspect_documents(frame, columns, vocab_size=D), PackSettings(D))
-        sums.append(run_pass(packed, CountingKernel(), {"probe": probe}, name="count"))
-        packed.release()
+        with corpus_of(frame, D, columns=columns) as corpus:
+            sums.append(corpus.sum(CountingKernel(), {"probe": probe}, name="count"))
     counts = dense_counts(rows, D)
     for total in sums:
         assert total["documents"][0] == 300
@@ -51,9 +49,8 @@ def test_what_cannot_be_used_is_counted_by_reason(spark: SparkSession) -> None:
         ("null arrays", ["a"], None, None),
     ]
     frame = spark.createDataFrame(rows, "doc_id string, path array<string>, terms array<int>, counts array<double>")
-    packed = pack_counts(inspect_documents(frame, ARRAYS, vocab_size=5), PackSettings(5, cap=3))
-    result = take_census(packed)
-    packed.release()
+    with open_documents(inspect_documents(frame, ARRAYS, vocab_size=5), PackSettings(5, cap=3)) as result:
+        pass
     assert result.documents == 3
     assert result.dropped == {"null_path": 2, "bad_counts": 6, "unknown_terms": 2, "too_short": 3}
     assert result.documents + sum(result.dropped.values()) == len(rows)
@@ -61,9 +58,9 @@ def test_what_cannot_be_used_is_counted_by_reason(spark: SparkSession) -> None:
 
 def test_census_counts_documents_and_capped_words_per_node(spark: SparkSession) -> None:
     rows = random_documents(500, D, seed=2)
-    packed = pack_counts(inspect_documents(frame_of(spark, rows), ARRAYS, vocab_size=D), PackSettings(D, cap=2))
-    result = take_census(packed)
-    packed.release()
+    source = inspect_documents(frame_of(spark, rows), ARRAYS, vocab_size=D)
+    with open_documents(source, PackSettings(D, cap=2)) as result:
+        pass
     census, capped = result.census, np.minimum(dense_counts(rows, D), 2).sum(axis=1)
     assert result.tokens == dense_counts(rows, D).sum()
     for node, path in enumerate(census.tree.paths):
@@ -77,9 +74,9 @@ def test_census_counts_documents_and_capped_words_per_node(spark: SparkSession) 
 @pytest.mark.parametrize(("layers", "paths"), [(2, {()}), (3, {(), ("side0",), ("side1",)})])
 def test_layers_cut_the_tree(spark: SparkSession, layers: int, paths: set[tuple[str, ...]]) -> None:
     frame = frame_of(spark, random_documents(100, D))
-    packed = pack_counts(inspect_documents(frame, ARRAYS, layers=layers, vocab_size=D), PackSettings(D))
-    assert set(take_census(packed).census.tree.paths) == paths
-    packed.release()
+    source = inspect_documents(frame, ARRAYS, layers=layers, vocab_size=D)
+    with open_documents(source, PackSettings(D)) as corpus:
+        assert set(corpus.census.tree.paths) == paths
 
 
 def test_fingerprint_ignores_order_and_notices_content(spark: SparkSession) -> None:
@@ -113,12 +110,9 @@ def test_vectors_of_different_sizes_are_refused(spark: SparkSession) -> None:
 def test_no_documents(spark: SparkSession) -> None:
     with pytest.raises(InputError, match="DataFrame is empty"):
         inspect_documents(frame_of(spark, []), ARRAYS, vocab_size=3)
-    packed = pack_counts(
-        inspect_documents(frame_of(spark, [("a", [], [0], [1])]), ARRAYS, vocab_size=3), PackSettings(3)
-    )
-    with pytest.raises(InputError, match="1 too short"):
-        take_census(packed)
-    packed.release()
+    short = inspect_documents(frame_of(spark, [("a", [], [0], [1])]), ARRAYS, vocab_size=3)
+    with pytest.raises(InputError, match="1 too short"), open_documents(short, PackSettings(3)):
+        pass
 
 
 @pytest.mark.parametrize("ansi", ["true", "false"])
@@ -130,9 +124,8 @@ def test_word_ids_beyond_an_integer_are_unknown_words(spark: SparkSession, ansi:
     spark.conf.set("spark.sql.ansi.enabled", ansi)
     try:
         frame = spark.createDataFrame(rows, "doc_id string, path array<string>, terms array<long>, counts array<long>")
-        packed = pack_counts(inspect_documents(frame, ARRAYS, vocab_size=5), PackSettings(5))
-        result = take_census(packed)
-        packed.release()
+        with open_documents(inspect_documents(frame, ARRAYS, vocab_size=5), PackSettings(5)) as result:
+            pass
     finally:
         spark.conf.set("spark.sql.ansi.enabled", before)
     assert (result.documents, result.dropped["unknown_terms"]) == (1, 4)

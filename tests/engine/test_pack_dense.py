@@ -10,8 +10,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DoubleType, FloatType, StructField, StructType
 
 from spectral_spark.data.dense_batch import DenseBatch
-from spectral_spark.engine.pack_dense import block_rows, pack_rows
-from spectral_spark.engine.passes import run_pass
+from spectral_spark.engine.choose_corpus import SETTING, open_rows
+from spectral_spark.engine.driver_corpus import DriverCorpus
+from spectral_spark.engine.executor_corpus import ExecutorCorpus
+from spectral_spark.engine.pack_dense import block_rows
 from spectral_spark.engine.rows import inspect_rows
 from spectral_spark.errors import InputError
 
@@ -20,8 +22,9 @@ class Powers:
     """Sums whose bits depend on the order of the rows, and the largest difference between a row and its key's row."""
 
     def start(self, shared: Mapping[str, np.ndarray]) -> "Powers":
-        self.total, self.count = np.zeros(3), np.zeros(1)
-        return self
+        fresh = Powers()
+        fresh.total, fresh.count = np.zeros(3), np.zeros(1)
+        return fresh
 
     def add(self, batch: DenseBatch) -> None:
         self.count += batch.n_rows
@@ -33,11 +36,8 @@ class Powers:
 
 
 def summed(frame: Any, **options: Any) -> dict[str, np.ndarray]:
-    packed = pack_rows(inspect_rows(frame, "x", **options))
-    try:
-        return run_pass(packed, Powers(), {}, name="test")
-    finally:
-        packed.release()
+    with open_rows(inspect_rows(frame, "x", **options)) as corpus:
+        return corpus.sum(Powers(), {}, name="test")
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +63,32 @@ def test_partitioning_does_not_change_a_bit(spark: Any, values: np.ndarray) -> N
     one = summed(frame.coalesce(1))
     many = summed(frame.orderBy(F.rand(3)).repartition(7))
     assert one["total"].tobytes() == many["total"].tobytes()
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "single", "missing"])
+def test_the_driver_has_the_bits_of_the_executors(spark: Any, values: np.ndarray, kind: str) -> None:
+    if kind == "sparse":
+        rows = [(Vectors.sparse(5, {j: float(v) for j, v in enumerate(row) if v > 0}),) for row in values]
+        frame = spark.createDataFrame(rows, ["x"])
+    else:
+        rows = [([None if kind == "missing" and v > 2 else float(v) for v in row],) for row in values]
+        frame = spark.createDataFrame(rows, "x array<float>" if kind == "single" else "x array<double>")
+    source = inspect_rows(frame.repartition(5), "x", missing_allowed=True)
+    sums = []
+    for entries, expected in (("0", ExecutorCorpus), (str(values.size), DriverCorpus)):
+        spark.conf.set(SETTING, entries)
+        with open_rows(source) as corpus:
+            assert isinstance(corpus, expected)
+            sums.append(corpus.sum(Powers(), {}, name="test"))
+    assert sums[0]["total"].tobytes() == sums[1]["total"].tobytes()
+    assert sums[0]["count"][0] == sums[1]["count"][0] == len(values)
+
+
+def test_large_states_stay_on_the_executors(spark: Any, values: np.ndarray) -> None:
+    source = inspect_rows(spark.createDataFrame([(row.tolist(),) for row in values], "x array<double>"), "x")
+    spark.conf.set(SETTING, "1000000")
+    with open_rows(source, state_bytes=1 << 30) as corpus:
+        assert isinstance(corpus, ExecutorCorpus)
 
 
 def test_ids_make_the_order(spark: Any, values: np.ndarray) -> None:

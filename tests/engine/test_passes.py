@@ -4,14 +4,11 @@ import hashlib
 
 import numpy as np
 import pytest
-from corpora import ARRAYS, CountingKernel, dense_counts, frame_of, random_documents
+from corpora import CountingKernel, corpus_of, dense_counts, frame_of, random_documents
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spectral_spark.engine.documents import inspect_documents
-from spectral_spark.engine.pack_counts import PackSettings, pack_counts
-from spectral_spark.engine.packed import shard_count, task_count
-from spectral_spark.engine.passes import run_halves, run_pass
+from spectral_spark.engine.packing import shard_count, task_count
 from spectral_spark.errors import InputError
 
 D = 60
@@ -24,11 +21,8 @@ def digest(state: dict[str, np.ndarray]) -> str:
 
 
 def summed(frame: DataFrame, **options: int) -> dict[str, np.ndarray]:
-    packed = pack_counts(inspect_documents(frame, ARRAYS, vocab_size=D), PackSettings(D))
-    try:
-        return run_pass(packed, CountingKernel(), {"probe": PROBE}, name="count", **options)
-    finally:
-        packed.release()
+    with corpus_of(frame, D) as corpus:
+        return corpus.sum(CountingKernel(), {"probe": PROBE}, name="count", **options)
 
 
 @pytest.fixture(scope="module")
@@ -61,37 +55,35 @@ def test_same_bits_without_adaptive_execution(spark: SparkSession, plain: dict[s
 def test_large_states_are_summed_by_row_blocks_to_the_same_bits(
     spark: SparkSession, plain: dict[str, np.ndarray], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from spectral_spark.engine import passes
+    from spectral_spark.engine import executor_corpus, partial_states
 
-    monkeypatch.setattr(passes, "DIRECT_BYTES", 0)
-    monkeypatch.setattr(passes, "FETCH_BYTES", 1000)
+    monkeypatch.setattr(executor_corpus, "DIRECT_BYTES", 0)
+    monkeypatch.setattr(partial_states, "FETCH_BYTES", 1000)
     assert digest(summed(frame_of(spark, ROWS), state_bytes=2400)) == digest(plain)
 
 
 def test_halves_and_rounds_partition_the_documents(spark: SparkSession, plain: dict[str, np.ndarray]) -> None:
-    packed = pack_counts(inspect_documents(frame_of(spark, ROWS), ARRAYS, vocab_size=D), PackSettings(D))
-    first, second = run_halves(packed, CountingKernel(), {"probe": PROBE}, name="halves")
+    corpus = corpus_of(frame_of(spark, ROWS), D)
+    first, second = corpus.sum_halves(CountingKernel(), {"probe": PROBE}, name="halves")
     assert (first["gram"] + second["gram"]).tobytes() == plain["gram"].tobytes()
     assert abs(first["documents"][0] - second["documents"][0]) < 300
     rounds = [
-        run_pass(packed, CountingKernel(), {"probe": PROBE}, name="round", round=r, rounds=2)["words"] for r in range(2)
+        corpus.sum(CountingKernel(), {"probe": PROBE}, name="round", round=r, rounds=2)["words"] for r in range(2)
     ]
     np.testing.assert_array_equal(rounds[0] + rounds[1], plain["words"])
     assert all(r.sum() > 0 for r in rounds)
     far = {"name": "round", "round": 998, "rounds": 999}
-    assert run_pass(packed, CountingKernel(), {"probe": PROBE}, may_be_empty=True, **far) == {}
+    assert corpus.sum(CountingKernel(), {"probe": PROBE}, may_be_empty=True, **far) == {}
     with pytest.raises(InputError, match="no documents"):
-        run_pass(packed, CountingKernel(), {"probe": PROBE}, **far)
-    packed.release()
+        corpus.sum(CountingKernel(), {"probe": PROBE}, **far)
+    corpus.close()
 
 
 def test_a_document_is_in_the_same_half_for_any_number_of_shards(spark: SparkSession) -> None:
-    source = inspect_documents(frame_of(spark, random_documents(200, D)), ARRAYS, vocab_size=D)
     halves = []
     for shards in (8, 64):
-        packed = pack_counts(source, PackSettings(D), shards=shards)
-        halves.append(run_halves(packed, CountingKernel(), {"probe": np.eye(D)}, name="count"))
-        packed.release()
+        with corpus_of(frame_of(spark, random_documents(200, D)), D, shards=shards) as corpus:
+            halves.append(corpus.sum_halves(CountingKernel(), {"probe": np.eye(D)}, name="count"))
     for few, many in zip(*halves, strict=True):
         np.testing.assert_array_equal(few["words"], many["words"])
 

@@ -58,8 +58,7 @@ def test_a_started_session(tmp_path: Path) -> None:
 
 def test_local_memory_is_a_share_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     for gib, expected in ((2, "1g"), (16, "4g"), (256, "8g")):
-        pages = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": gib * 2**30 // 4096}
-        monkeypatch.setattr(session.os, "sysconf", pages.__getitem__)
+        monkeypatch.setattr(session.psutil, "virtual_memory", lambda gib=gib: types.SimpleNamespace(total=gib * 2**30))
         assert session.local_memory() == expected
 
 

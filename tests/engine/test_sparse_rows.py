@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from spectral_spark.engine.passes import _assemble, _encode
+from spectral_spark.engine.partial_states import assemble, encode
 from spectral_spark.engine.sparse_rows import FEWEST_ROWS, TouchedRows, added, flattened, gathered, thinned, whole
 from spectral_spark.engine.tree_sum import TreeSum
 
@@ -38,8 +38,8 @@ def test_only_mostly_empty_large_arrays_are_cut() -> None:
 @pytest.mark.parametrize("rows", [0, 40, LENGTH])
 def test_states_survive_the_way_to_the_driver(rows: int) -> None:
     state = thinned({"x": array(1, rows), "flat": np.arange(3.0)})
-    table = pa.Table.from_batches(list(_encode(1, 0, flattened(state))))
-    got = _assemble([table], top=1).finish(1)
+    table = pa.Table.from_batches(list(encode(1, 0, flattened(state))))
+    got = assemble([table], top=1).finish(1)
     assert got is not None
     assert np.array_equal(got["x"], array(1, rows))
     assert np.array_equal(got["flat"], np.arange(3.0))

@@ -1,7 +1,6 @@
 """The evaluation on Spark equals a computation without it."""
 
-from dataclasses import dataclass
-from types import SimpleNamespace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ import pytest
 
 from spectral_spark.errors import InputError
 from spectral_spark.evaluate.evaluation import evaluate
+from spectral_spark.files.model_files import NodeTable, TopicModelFiles
 
 VOCABULARY = tuple(f"w{i}" for i in range(30))
 PATHS = (("a", "x"), ("a", "y"), ("b",))
@@ -42,12 +42,12 @@ def rows(topics: np.ndarray) -> list[tuple[Any, ...]]:
 
 
 @pytest.fixture(scope="module")
-def model(topics: np.ndarray) -> Any:
+def model(topics: np.ndarray) -> TopicModelFiles:
     rng = np.random.default_rng(2)
     paths = ((), ("a",), ("a", "x"))
-    nodes = SimpleNamespace(paths=paths, proportions=rng.dirichlet(np.ones(4), 3))
-    files = SimpleNamespace(topics=topics, weights=nodes.proportions[0], vocabulary=VOCABULARY, nodes=nodes)
-    return SimpleNamespace(files=files, summary=SimpleNamespace(document_concentration=1.5))
+    proportions = rng.dirichlet(np.ones(4), 3)
+    nodes = NodeTable(paths, np.array([240, 160, 80]), np.array([240.0, 160.0, 80.0]), proportions)
+    return TopicModelFiles(topics, proportions[0], VOCABULARY, nodes, {"document_concentration": 1.5})
 
 
 def corpus_of(spark: Any, rows: list[tuple[Any, ...]], partitions: int = 2) -> FakeCorpus:
@@ -56,8 +56,8 @@ def corpus_of(spark: Any, rows: list[tuple[Any, ...]], partitions: int = 2) -> F
 
 
 @pytest.fixture(scope="module")
-def result(spark: Any, rows: list[tuple[Any, ...]], model: Any) -> dict[str, Any]:
-    return evaluate(spark, corpus_of(spark, rows), model, seed=3)
+def result(spark: Any, rows: list[tuple[Any, ...]], model: TopicModelFiles) -> dict[str, Any]:
+    return evaluate(corpus_of(spark, rows), model, seed=3)
 
 
 def mix(x: int) -> int:
@@ -74,7 +74,9 @@ def coin(key: int, term: int, position: int, seed: int) -> bool:
     return bool(state >> 63)
 
 
-def test_losses_equal_a_plain_loop(spark: Any, rows: list[tuple[Any, ...]], model: Any, result: dict[str, Any]) -> None:
+def test_losses_equal_a_plain_loop(
+    spark: Any, rows: list[tuple[Any, ...]], model: TopicModelFiles, result: dict[str, Any]
+) -> None:
     schema = "doc_id string"
     ids = spark.createDataFrame([(row[0],) for row in rows], schema)
     keys = dict(ids.selectExpr("doc_id", "xxhash64(doc_id)").collect())
@@ -83,7 +85,7 @@ def test_losses_equal_a_plain_loop(spark: Any, rows: list[tuple[Any, ...]], mode
         if split == "train":
             unigram[terms] += counts
     unigram /= unigram.sum()
-    nodes, topics = model.files.nodes, model.files.topics
+    nodes, topics = model.nodes, model.topics
     sums: dict[tuple[str, ...], np.ndarray] = {}
     for name, path, terms, counts, split in rows:
         if split == "train":
@@ -108,12 +110,14 @@ def test_losses_equal_a_plain_loop(spark: Any, rows: list[tuple[Any, ...]], mode
     assert result["loss"] < result["unigram_loss"]
 
 
-def test_coherence_equals_a_plain_loop(rows: list[tuple[Any, ...]], model: Any, result: dict[str, Any]) -> None:
+def test_coherence_equals_a_plain_loop(
+    rows: list[tuple[Any, ...]], model: TopicModelFiles, result: dict[str, Any]
+) -> None:
     has = np.zeros((180, 30), bool)
     for i, row in enumerate(row for row in rows if row[4] == "train"):
         has[i, row[2]] = True
     npmi, umass = [], []
-    for topic in model.files.topics.T:
+    for topic in model.topics.T:
         best = np.argsort(-topic)[:10]
         for i in range(10):
             for j in range(i):
@@ -135,33 +139,36 @@ def test_states_the_prior(result: dict[str, Any]) -> None:
 
 @pytest.mark.usefixtures("on_executors")
 def test_same_bits_on_executors_whatever_the_partitioning(
-    spark: Any, rows: list[tuple[Any, ...]], model: Any, result: dict[str, Any]
+    spark: Any, rows: list[tuple[Any, ...]], model: TopicModelFiles, result: dict[str, Any]
 ) -> None:
-    assert evaluate(spark, corpus_of(spark, rows[::-1], 5), model, seed=3) == result
+    assert evaluate(corpus_of(spark, rows[::-1], 5), model, seed=3) == result
 
 
-def test_topics_with_zeros_are_smoothed_and_it_is_said(spark: Any, rows: list[tuple[Any, ...]], model: Any) -> None:
-    sparse = np.where(model.files.topics < 0.01, 0, model.files.topics)
-    files = SimpleNamespace(**{**vars(model.files), "topics": sparse / sparse.sum(axis=0)})
-    got = evaluate(spark, corpus_of(spark, rows), SimpleNamespace(files=files, summary=model.summary))
+def test_topics_with_zeros_are_smoothed_and_it_is_said(
+    spark: Any, rows: list[tuple[Any, ...]], model: TopicModelFiles
+) -> None:
+    sparse = np.where(model.topics < 0.01, 0, model.topics)
+    got = evaluate(corpus_of(spark, rows), replace(model, topics=sparse / sparse.sum(axis=0)))
     assert got["prior"]["smoothing"] == 0.01
     assert np.isfinite(got["loss"])
 
 
-def test_a_corpus_without_training_documents(spark: Any, rows: list[tuple[Any, ...]], model: Any) -> None:
-    got = evaluate(spark, corpus_of(spark, [row for row in rows if row[4] == "test"]), model, seed=3)
+def test_a_corpus_without_training_documents(spark: Any, rows: list[tuple[Any, ...]], model: TopicModelFiles) -> None:
+    got = evaluate(corpus_of(spark, [row for row in rows if row[4] == "test"]), model, seed=3)
     assert got["prior"]["unigram"] == "mean of the topics"
     assert np.isfinite(got["unigram_loss"])
 
 
-def test_wrong_corpora_are_refused(spark: Any, rows: list[tuple[Any, ...]], model: Any) -> None:
+def test_wrong_corpora_are_refused(spark: Any, rows: list[tuple[Any, ...]], model: TopicModelFiles) -> None:
     with pytest.raises(InputError, match="no test documents"):
-        evaluate(spark, corpus_of(spark, [row for row in rows if row[4] == "train"]), model)
+        evaluate(corpus_of(spark, [row for row in rows if row[4] == "train"]), model)
 
 
-def test_a_corpus_of_another_vocabulary_is_translated(spark: Any, rows: list[tuple[Any, ...]], model: Any) -> None:
+def test_a_corpus_of_another_vocabulary_is_translated(
+    spark: Any, rows: list[tuple[Any, ...]], model: TopicModelFiles
+) -> None:
     turned = [(*row[:2], [len(VOCABULARY) - 1 - term for term in row[2]], *row[3:]) for row in rows]
     other = corpus_of(spark, turned)
     other.vocabulary = tuple(reversed(VOCABULARY))
-    expected = evaluate(spark, corpus_of(spark, rows), model)["loss"]
-    assert evaluate(spark, other, model)["loss"] == pytest.approx(expected, rel=1e-9)
+    expected = evaluate(corpus_of(spark, rows), model)["loss"]
+    assert evaluate(other, model)["loss"] == pytest.approx(expected, rel=1e-9)

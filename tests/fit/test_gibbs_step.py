@@ -1,13 +1,17 @@
 """Sampling within a fit: which documents it sees, what it leads to, and that bits do not depend on Spark."""
 
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+
 import numpy as np
 import pytest
 from pyspark.sql import DataFrame
 
 from spectral_spark import SpectralHDP, SpectralHDPModel
-from spectral_spark.engine.counted_corpus import CensusResult, take_census
+from spectral_spark.engine.choose_corpus import open_documents
+from spectral_spark.engine.counted_corpus import CountedCorpus
 from spectral_spark.engine.documents import DocumentColumns, inspect_documents
-from spectral_spark.engine.pack_counts import PackSettings, pack_counts
+from spectral_spark.engine.pack_counts import PackSettings
 from spectral_spark.evaluate.recovery import recovery
 from spectral_spark.fit import gibbs_step
 from spectral_spark.fit.fit_settings import FEWEST_SWEEPS, MOST_SWEEPS, SAMPLE_WORDS, FitSettings
@@ -17,21 +21,22 @@ from spectral_spark.ingest.simulate import SimulatedCorpus
 ARRAYS = {"termsCol": "terms", "countsCol": "counts", "idCol": "doc_id", "vocabSize": 300}
 
 
-def packed(documents: DataFrame) -> CensusResult:
+def opened(documents: DataFrame) -> AbstractContextManager[CountedCorpus]:
     columns = DocumentColumns(terms="terms", counts="counts", path="path", id="doc_id")
-    return take_census(pack_counts(inspect_documents(documents, columns, vocab_size=300), PackSettings(300, 16)))
+    return open_documents(inspect_documents(documents, columns, vocab_size=300), PackSettings(300, 16))
 
 
 @pytest.fixture(scope="module")
-def corpus(documents: DataFrame) -> CensusResult:
-    return packed(documents)
+def corpus(documents: DataFrame) -> Iterator[CountedCorpus]:
+    with opened(documents) as counted:
+        yield counted
 
 
 def fit(frame: DataFrame, **given: object) -> SpectralHDPModel:
     return SpectralHDP(**{"k": 5, "refinePasses": 1, "concentrations": [0.5], **ARRAYS, **given}).fit(frame)
 
 
-def test_a_small_corpus_is_sampled_whole(corpus: CensusResult, simulated: SimulatedCorpus) -> None:
+def test_a_small_corpus_is_sampled_whole(corpus: CountedCorpus, simulated: SimulatedCorpus) -> None:
     sample = take_sample(corpus)
     assert sample.documents == corpus.documents
     assert len(sample.words) == corpus.tokens
@@ -42,8 +47,9 @@ def test_a_small_corpus_is_sampled_whole(corpus: CensusResult, simulated: Simula
     np.testing.assert_array_equal(np.bincount(sample.nodes, minlength=len(corpus.census.tree)), corpus.census.documents)
 
 
-def test_of_a_large_corpus_the_same_part_whatever_the_partitions(corpus: CensusResult, documents: DataFrame) -> None:
-    one, other = (take_sample(given, 20_000) for given in (corpus, packed(documents.repartition(7))))
+def test_of_a_large_corpus_the_same_part_whatever_the_partitions(corpus: CountedCorpus, documents: DataFrame) -> None:
+    with opened(documents.repartition(7)) as elsewhere:
+        one, other = (take_sample(given, 20_000) for given in (corpus, elsewhere))
     assert 10_000 < len(one.words) <= 20_000
     np.testing.assert_array_equal(one.words, other.words)
     np.testing.assert_array_equal(one.nodes, other.nodes)
@@ -64,7 +70,6 @@ def test_a_part_is_enough_for_topics_to_be_found(
 ) -> None:
     whole = fit(documents)
     monkeypatch.setattr(gibbs_step, "SAMPLE_WORDS", 30_000)
-    monkeypatch.setattr(gibbs_step.take_sample, "__defaults__", (30_000,))
     part = fit(documents)
     assert (whole.topicsMatrix() != part.topicsMatrix()).any()
     for model in (whole, part):

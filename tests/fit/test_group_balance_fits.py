@@ -8,9 +8,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spectral_spark import SpectralHDP, SpectralHDPModel
+from spectral_spark.engine.corpus import Corpus
 from spectral_spark.errors import SettingsError
 from spectral_spark.evaluate.recovery import recovery
-from spectral_spark.fit import gibbs_step, update
+from spectral_spark.fit import gibbs_step
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.tree import group_weights
 
@@ -89,14 +90,14 @@ def test_an_update_weighs_new_documents_by_the_grown_groups(
     documents: DataFrame, alike: SpectralHDPModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     weights: list[dict[tuple[str, ...], float]] = []
-    absorb = update.run_pass
+    absorb = Corpus.sum
 
     def watched(corpus: Any, kernel: Any, shared: Any, **given: Any) -> Any:
         assert shared["node_weight"].shape == shared["concentration"].shape
         weights.append(dict(zip(("root", "b", "b/x", "b/y"), shared["node_weight"].tolist(), strict=True)))
         return absorb(corpus, kernel, shared, **given)
 
-    monkeypatch.setattr(update, "run_pass", watched)
+    monkeypatch.setattr(Corpus, "sum", watched)
     more = documents.filter((F.col("path")[0] == "b") & every_tenth(1))
     grown = alike.update(more)
     back = grown.update(more, remove=True)

@@ -12,10 +12,11 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from spectral_spark import SpectralHDP, SpectralHDPModel
 from spectral_spark.data.hashing import vocabulary_fingerprint
+from spectral_spark.engine.corpus import Corpus
 from spectral_spark.engine.progress import Progress
 from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.evaluate.recovery import recovery
-from spectral_spark.fit import moment_step, update
+from spectral_spark.fit import moment_step
 from spectral_spark.fit.topic_matching import describe_match, match_topics
 from spectral_spark.ml.streaming import newest_model, stored_batches, update_from_stream
 
@@ -160,10 +161,14 @@ def test_a_killed_update_resumes_to_the_same_bits(
         clean = monday.setProgress(watch).update(tuesday)
     assert watch.threads == {1}
     with monkeypatch.context() as patch:
-        def killed(*_: object, **__: object) -> None:
-            raise KeyboardInterrupt
+        real = Corpus.sum
 
-        patch.setattr(update, "run_pass", killed)
+        def killed(*given: object, name: str, **options: object) -> object:
+            if name == "absorb":
+                raise KeyboardInterrupt
+            return real(*given, name=name, **options)
+
+        patch.setattr(Corpus, "sum", killed)
         with pytest.raises(KeyboardInterrupt):
             monday.update(tuesday, checkpointDir=str(steps))
         other = monday._with(replace(monday._fitted, topics=monday.topicsMatrix()[:, ::-1]))
@@ -196,7 +201,8 @@ def test_what_cannot_be_updated_or_kept_per_group_is_said_at_the_fit(
     with pytest.raises(InputError, match="nothing can be added"):
         fixed.update(tuesday)
     monkeypatch.setattr(moment_step, "GROUP_LIMIT", 1)
-    monkeypatch.setattr(moment_step, "run_pass", None)
+    monkeypatch.setattr(Corpus, "sum", None)
+    monkeypatch.setattr(Corpus, "sum_halves", None)
     with pytest.raises(SettingsError, match="more than the 1 whose"):
         estimator(tensors="groups", **small).fit(monday)
 

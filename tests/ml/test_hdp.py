@@ -306,7 +306,7 @@ def test_checkpoints_resume_to_the_same_bits(
         def killed(*_: object, **__: object) -> None:
             raise KeyboardInterrupt
 
-        patch.setattr(fit_topics, "refine_topics", killed)
+        patch.setattr(fit_topics, "sample_topics", killed)
         with pytest.raises(KeyboardInterrupt):
             estimator.fit(documents)
     kept = sorted(path.name for path in next((tmp_path / "steps").iterdir()).iterdir())

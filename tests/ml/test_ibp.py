@@ -12,6 +12,7 @@ from pyspark.ml.linalg import Vectors
 from pyspark.sql import functions as F
 
 from spectral_spark import SpectralIBP, SpectralIBPModel
+from spectral_spark.engine.corpus import Corpus
 from spectral_spark.errors import FormatError, InputError, SettingsError
 from spectral_spark.ibp import IbpSettings, fit_features, local_runner
 from spectral_spark.ibp.likelihood import RowReader
@@ -141,17 +142,15 @@ def test_missing_values_by_parameter(spark: Any) -> None:
 
 
 def test_checkpoints_resume_a_killed_fit(arrays: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from spectral_spark.fit import fit_features
+    real, seen = Corpus.sum, []
 
-    real, seen = fit_features.run_pass, []
-
-    def failing(packed: Any, kernel: Any, shared: Mapping[str, np.ndarray], *, name: str, **rest: Any) -> Any:
+    def failing(corpus: Corpus, kernel: Any, shared: Mapping[str, np.ndarray], *, name: str, **rest: Any) -> Any:
         seen.append(name)
         if name == "cumulants" and seen.count(name) == 1:
             raise KeyboardInterrupt
-        return real(packed, kernel, shared, name=name, **rest)
+        return real(corpus, kernel, shared, name=name, **rest)
 
-    monkeypatch.setattr(fit_features, "run_pass", failing)
+    monkeypatch.setattr(Corpus, "sum", failing)
     estimator = SpectralIBP(featuresCol="x", k=3, checkpointDir=str(tmp_path / "checkpoints"))
     with pytest.raises(KeyboardInterrupt):
         estimator.fit(arrays)

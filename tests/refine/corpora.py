@@ -7,6 +7,9 @@ import numpy as np
 
 from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.refine.em_kernel import RefineKernel
+from spectral_spark.refine.em_passes import after_pass, after_round, after_settling, refine_round, settle_round
+from spectral_spark.refine.refine_settings import RefineSettings
+from spectral_spark.refine.refine_state import RefineState
 
 
 def batch_of(documents: list[np.ndarray], nodes: np.ndarray, vocab_size: int) -> CountBatch:
@@ -78,6 +81,22 @@ class LocalRounds:
             for name, array in accumulator.arrays().items():
                 sums[name] = sums[name] + array if name in sums else array
         return sums
+
+
+def refine_pass(state: RefineState, run_round: LocalRounds, settings: RefineSettings | None = None) -> RefineState:
+    """One pass of refinement over documents in memory."""
+    settings = settings or RefineSettings()
+    for number in range(settings.rounds):
+        planned = refine_round(state, settings)
+        state = after_round(state, run_round(planned.kernel, planned.shared, number, settings.rounds), settings)
+    return after_pass(state)
+
+
+def settle_pass(state: RefineState, run_round: LocalRounds, settings: RefineSettings | None = None) -> RefineState:
+    """One exact step of EM over documents in memory."""
+    settings = settings or RefineSettings()
+    planned = settle_round(state, settings)
+    return after_settling(state, run_round(planned.kernel, planned.shared, 0, 1), settings)
 
 
 def noisy(topics: np.ndarray, amount: float = 0.5, seed: int = 1) -> np.ndarray:

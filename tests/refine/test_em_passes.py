@@ -7,8 +7,8 @@ import pytest
 
 from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.errors import SettingsError
-from spectral_spark.refine import RefineSettings, RefineState, drop_dead, infer, refine_pass, settle_pass
-from tests.refine.corpora import Drawn, LocalRounds, draw, error, noisy, part
+from spectral_spark.refine import RefineSettings, RefineState, drop_dead, infer
+from tests.refine.corpora import Drawn, LocalRounds, draw, error, noisy, part, refine_pass, settle_pass
 
 
 def start(drawn: Drawn, topics: np.ndarray, flat: bool = False) -> RefineState:

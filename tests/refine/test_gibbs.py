@@ -10,11 +10,11 @@ from scipy.special import digamma, gammaln
 
 from spectral_spark.data.hashing import GOLDEN_GAMMA
 from spectral_spark.errors import SettingsError
-from spectral_spark.refine import DocumentSample, GibbsSampler, GibbsSettings, RefineSettings, RefineState, refine_pass
+from spectral_spark.refine import DocumentSample, GibbsSampler, GibbsSettings, RefineSettings, RefineState
 from spectral_spark.refine.backend import load_backend
 from spectral_spark.refine.fixed_point import FIXED_POINT, LIKELIHOOD_STEPS, PRIOR_STEPS
 from spectral_spark.refine.gibbs import LONGEST
-from tests.refine.corpora import Drawn, LocalRounds, batch_of, draw, error, noisy
+from tests.refine.corpora import Drawn, LocalRounds, batch_of, draw, error, noisy, refine_pass
 
 BACKENDS = ["numba", "numpy"]
 

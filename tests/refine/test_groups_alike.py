@@ -13,13 +13,11 @@ from spectral_spark.refine import (
     RefineKernel,
     RefineSettings,
     RefineState,
-    refine_pass,
-    settle_pass,
 )
 from spectral_spark.refine.backend import load_backend
 from spectral_spark.refine.fixed_point import LIKELIHOOD_STEPS, PRIOR_STEPS
 from spectral_spark.tree import Census, DocumentTree, group_weights
-from tests.refine.corpora import LocalRounds, batch_of, draw, noisy, part
+from tests.refine.corpora import LocalRounds, batch_of, draw, noisy, part, refine_pass, settle_pass
 from tests.refine.test_em_passes import loss
 
 TREE = DocumentTree.from_paths([("large",), ("small",)])

@@ -39,7 +39,7 @@ def run(run: "Run", settings: Namespace) -> None:
     spark = run.spark
     with run.terminal.doing("evaluating"):
         corpus = open_corpus(spark, settings.corpus)
-        found = evaluate(spark, corpus, SpectralHDPModel.load(settings.model), progress=run.passes)
+        found = evaluate(corpus, SpectralHDPModel.load(settings.model).files, progress=run.passes)
     text = json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     write_file(settings.output, text.encode(), overwrite=settings.overwrite)
     run.terminal.say(*summary_lines(found, settings.output, run.seconds))

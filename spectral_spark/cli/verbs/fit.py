@@ -90,7 +90,7 @@ def plan(settings: Namespace) -> list[str]:
         passes_line(planned_passes(wanted, manifest["terms"], bool(settings.basis)), columns, wanted.sweeps(tokens)),
         f"write the model to '{settings.model}'",
         f"memory: about {need.driver / GIB:.1f} GiB on the driver, {need.worker / GIB:.1f} GiB in each Python worker",
-        *(_time(train, tokens, manifest["terms"], wanted, settings.master) if settings.dry_run else ()),
+        *(_time(train, tokens, manifest["terms"], wanted, settings) if settings.dry_run else ()),
     ]
 
 
@@ -102,15 +102,26 @@ def passes_line(planned: Mapping[str, int], columns: int, sweeps: int) -> str:
     return f"pass over them {sum(planned.values())} times: {'; '.join(parts)}"
 
 
-def _time(documents: int, tokens: int, terms: int, wanted: FitSettings, master: str | None) -> list[str]:
+def _time(documents: int, tokens: int, terms: int, wanted: FitSettings, settings: Namespace) -> list[str]:
     """How long it would take here, from the speed of the kernels on this machine."""
+    from spectral_spark.engine.choose_corpus import SETTING, entries_limit
+    from spectral_spark.engine.session import spark_setting
     from spectral_spark.fit.forecast import CorpusSize, forecast
 
-    given = re.fullmatch(r"local\[(\d+)\]", master or "")
+    given = re.fullmatch(r"local\[(\d+)\]", settings.master or "")
     cores = int(given[1]) if given else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-    expected = forecast(CorpusSize(documents, tokens, terms), wanted, cores)
+    limit = entries_limit(spark_setting(SETTING, dict(settings.spark_conf), _spark_of_config(settings.config)))
+    expected = forecast(CorpusSize(documents, tokens, terms), wanted, cores, driver_entries=limit)
     return [f"time: about {duration(expected.seconds)} on {cores} cores like this machine's, after Spark has started; "
             f"most of it goes into {expected.bottleneck}"]
+
+
+def _spark_of_config(path: str | None) -> dict[str, str]:
+    """The Spark settings in the file given to --config."""
+    from spectral_spark.cli.config import read_config
+    from spectral_spark.cli.parsing import verbs
+
+    return dict(read_config(path, verbs()).spark) if path else {}
 
 
 def fit_settings(settings: Namespace) -> FitSettings:

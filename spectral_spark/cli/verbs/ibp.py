@@ -89,7 +89,7 @@ def _fit_and_code(run: "Run", settings: Namespace, rows: Any) -> None:
         (writer.overwrite() if settings.overwrite else writer).save(settings.output)
     run.terminal.say(*summary_lines(model, settings.output, run.seconds))
     if settings.codes:
-        from spectral_spark.engine.parquet import write_parquet
+        from spectral_spark.engine.arrow import write_parquet
 
         with run.terminal.doing("coding"):
             written = write_parquet(_codes(model, rows), settings.codes, overwrite=settings.overwrite)

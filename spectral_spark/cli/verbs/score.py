@@ -39,7 +39,7 @@ def _documents(manifest: dict[str, Any], settings: Namespace) -> int:
 
 def run(run: "Run", settings: Namespace) -> None:
     from spectral_spark import SpectralHDPModel
-    from spectral_spark.engine.parquet import write_parquet
+    from spectral_spark.engine.arrow import write_parquet
     from spectral_spark.files.locking import only_writer
     from spectral_spark.files.model_files import read_model_files
     from spectral_spark.ingest.corpus_store import open_corpus

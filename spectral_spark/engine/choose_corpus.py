@@ -1,0 +1,71 @@
+"""Where the work is done, decided here and nowhere else: small corpora on the driver, others on the executors."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.sql import SparkSession
+
+from spectral_spark.engine.corpus import Corpus
+from spectral_spark.engine.counted_corpus import CountedCorpus, take_census
+from spectral_spark.engine.documents import DocumentFrame
+from spectral_spark.engine.driver_corpus import DriverCorpus
+from spectral_spark.engine.executor_corpus import ExecutorCorpus
+from spectral_spark.engine.memory import driver_threads
+from spectral_spark.engine.pack_counts import PackSettings, pack_counts
+from spectral_spark.engine.pack_dense import pack_rows
+from spectral_spark.engine.packing import Packing
+from spectral_spark.engine.progress import Progress
+from spectral_spark.engine.rows import RowFrame
+from spectral_spark.errors import SettingsError
+
+SETTING = "spark.spectral.driverEntries"
+DRIVER_ENTRIES = 8_000_000       # (word, count) entries, or values of vectors, of all documents together: some 100 MB
+DRIVER_WORDS = 100_000           # larger vocabularies have states too large for one process
+DRIVER_STATE_BYTES = 96 << 20    # of the largest state, if known
+
+
+@contextmanager
+def open_documents(
+    source: DocumentFrame, settings: PackSettings, *, progress: Progress | None = None
+) -> Iterator[CountedCorpus]:
+    """Pack documents where they will be worked on and take their census; release them at the end of the block."""
+    packing, watched = pack_counts(source, settings), progress or Progress()
+    with choose_corpus(packing, source.entries, source.vocab_size, progress=watched) as packed:
+        with watched.watch(packed.spark, "census"):
+            corpus = take_census(packed, settings.vocab_size)
+        yield corpus
+
+
+def open_rows(source: RowFrame, *, state_bytes: int = 0, progress: Progress | None = None) -> Corpus:
+    """Vectors where they will be worked on, packed by the first pass; a context manager."""
+    packing = pack_rows(source, state_bytes=state_bytes)
+    return choose_corpus(packing, source.rows * source.width, source.width, state_bytes=state_bytes, progress=progress)
+
+
+def choose_corpus(
+    packing: Packing, entries: int, words: int, *, state_bytes: int = 0, progress: Progress | None = None
+) -> Corpus:
+    """A DriverCorpus if the driver can easily hold the documents, an ExecutorCorpus otherwise."""
+    spark, progress = packing.frame.sparkSession, progress or Progress()
+    if driver_holds(driver_entries(spark), entries, words, state_bytes):
+        return DriverCorpus(packing, progress, driver_threads(spark))
+    return ExecutorCorpus(packing, progress)
+
+
+def driver_holds(limit: int, entries: float, words: int, state_bytes: int = 0) -> bool:
+    """Whether a corpus of so many entries and words belongs on the driver; ``limit`` is that of the entries."""
+    return 0 < limit >= entries and words <= DRIVER_WORDS and state_bytes <= DRIVER_STATE_BYTES
+
+
+def driver_entries(spark: SparkSession) -> int:
+    """The Spark setting ``spark.spectral.driverEntries``: the most entries that stay on the driver; 0 for never."""
+    return entries_limit(spark.conf.get(SETTING, None))
+
+
+def entries_limit(given: str | None) -> int:
+    """The limit that a value of the setting stands for; None for the default."""
+    try:
+        return DRIVER_ENTRIES if given is None else int(given)
+    except ValueError:
+        raise SettingsError(f"{SETTING} is '{given}'; give a whole number of entries, 0 to never use the driver") \
+            from None

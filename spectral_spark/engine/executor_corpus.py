@@ -1,0 +1,145 @@
+"""A large corpus, spread over the executors: a pass is one Spark job over a cached working copy."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.storagelevel import StorageLevel
+from threadpoolctl import threadpool_limits
+
+from spectral_spark.data.kernel import Accumulator, Kernel
+from spectral_spark.engine.corpus import NODE_COUNTS, Corpus, PathCounts
+from spectral_spark.engine.pack_counts import DROP_REASONS
+from spectral_spark.engine.packing import SORT_COLUMNS, Decoder, Packing, task_count
+from spectral_spark.engine.partial_states import ROW_SCHEMA, assemble, encode, sum_by_row_blocks
+from spectral_spark.engine.progress import Progress
+from spectral_spark.engine.sparse_rows import Partial, flattened, thinned
+from spectral_spark.engine.tree_sum import TreeSum
+
+DIRECT_BYTES = 192 << 20         # partial sums that the driver fetches whole; beyond, executors add them by row blocks
+
+
+class ExecutorCorpus(Corpus):
+    """Packed rows in the executors' memory, or on their disks, filled by the first pass and kept until closed."""
+
+    def __init__(self, packing: Packing, progress: Progress) -> None:
+        super().__init__(packing.frame.sparkSession, progress, packing.decode, packing.shards, packing.documents)
+        tasks = task_count(packing.shards, parallelism(self.spark))
+        shift = (packing.shards // tasks).bit_length() - 1
+        self.data = packing.data
+        self.frame = (
+            packing.frame.repartitionById(tasks, F.shiftright("shard", shift))
+            .sortWithinPartitions(*SORT_COLUMNS)
+            .select("shard", *packing.columns)
+            .mapInArrow(packing.packer, packing.schema)
+            .persist(StorageLevel.MEMORY_AND_DISK)
+        )
+
+    def count(self) -> PathCounts:
+        """Only one row per tree node reaches the driver."""
+        totals = self.frame.agg(
+            F.sum("tokens").alias("tokens"), *(F.sum(reason).alias(reason) for reason in DROP_REASONS)
+        ).first()
+        dropped = {reason: int(totals[reason] or 0) for reason in DROP_REASONS} if totals else {}
+        columns = {"paths": "path", "hashes": "hash"} | {name: name for name in NODE_COUNTS}
+        rows = (
+            self.frame.select(F.explode(F.arrays_zip(*(f"tree_{column}" for column in columns))).alias("node"))
+            .select(*(F.col(f"node.tree_{column}").alias(name) for column, name in columns.items()))
+            .groupBy("hash", "path")
+            .agg(*(_whole_sum(name).alias(name) for name in NODE_COUNTS))
+            .toArrow()
+        )
+        return PathCounts(
+            int(totals["tokens"] or 0) if totals else 0, dropped, rows["hash"].to_numpy(),
+            [tuple(path) for path in rows["path"].to_pylist()], {name: rows[name].to_numpy() for name in NODE_COUNTS},
+        )
+
+    def sample(self, rounds: int = 1) -> list[Any]:
+        rows = self._rows(0, rounds).select("shard", "block", *self.data)
+        table = rows.toArrow().combine_chunks().sort_by([("shard", "ascending"), ("block", "ascending")])
+        return [self.decode(batch, row) for batch in table.to_batches() for row in range(batch.num_rows)]
+
+    def close(self) -> None:
+        self.frame.unpersist()
+
+    def _rows(self, round: int, rounds: int) -> DataFrame:
+        """One ``rounds``-th of the blocks that have documents."""
+        rows = self.frame.filter(F.col("documents") > 0)
+        return rows if rounds == 1 else rows.filter(F.pmod(F.col("block") + F.col("shard"), F.lit(rounds)) == round)
+
+    def _sum_shards(
+        self, kernel: Kernel, shared: Mapping[str, np.ndarray], round: int, rounds: int, state_bytes: int, top: int
+    ) -> TreeSum:
+        rows, cores = self._rows(round, rounds).select("shard", *self.data, "block"), parallelism(self.spark)
+        direct = state_bytes * min(self.shards, 2 * cores) <= DIRECT_BYTES
+        with _Shared(self.spark, shared) as arrays:
+            partials = rows.mapInArrow(_ShardSum(kernel, self.decode, arrays, top, thin=direct), ROW_SCHEMA)
+            return assemble([partials.toArrow()], top) if direct else sum_by_row_blocks(
+                partials, cores, state_bytes, top
+            )
+
+
+def parallelism(spark: SparkSession) -> int:
+    """Cores that the session can use at once; a guess of 8 where the client cannot ask (Spark Connect)."""
+    context = getattr(spark, "_sc", None)
+    return int(context.defaultParallelism) if context is not None else 8
+
+
+def _whole_sum(name: str) -> Column:
+    """A sum of whole numbers without rounding, so that it does not depend on the order of the rows."""
+    return F.sum(F.col(name).cast("decimal(38,0)")).cast("double")
+
+
+class _Shared:
+    """Arrays for the executors: a broadcast that is destroyed after the pass, or a closure under Spark Connect."""
+
+    def __init__(self, spark: SparkSession, arrays: Mapping[str, np.ndarray]) -> None:
+        context = getattr(spark, "_sc", None)
+        self._broadcast: Any = context.broadcast(dict(arrays)) if context is not None else None
+        self._arrays = {} if self._broadcast is not None else dict(arrays)
+
+    def value(self) -> Mapping[str, np.ndarray]:
+        if self._broadcast is None:
+            return self._arrays
+        arrays: Mapping[str, np.ndarray] = self._broadcast.value
+        return arrays
+
+    def __enter__(self) -> "_Shared":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._broadcast is not None:
+            self._broadcast.destroy()
+
+
+class _ShardSum:
+    """Runs on an executor: takes rows sorted by (shard, block), returns the states of what could be added there."""
+
+    def __init__(self, kernel: Kernel, decode: Decoder, shared: _Shared, top: int, *, thin: bool) -> None:
+        self._kernel, self._decode, self._shared, self._top, self._thin = kernel, decode, shared, top, thin
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with threadpool_limits(1):
+            sums, shard, accumulator = TreeSum(self._top), -1, None
+            for batch in batches:
+                ids = batch.column("shard").to_numpy()
+                for row in range(batch.num_rows):
+                    if ids[row] != shard:
+                        if accumulator is not None:
+                            sums.push(0, shard, self._state(accumulator))
+                        shard = int(ids[row])
+                        accumulator = self._kernel.start(self._shared.value())
+                    assert accumulator is not None
+                    accumulator.add(self._decode(batch, row))
+            if accumulator is not None:
+                sums.push(0, shard, self._state(accumulator))
+            del accumulator
+            for level, position, state in sums.nodes():
+                yield from encode(level, position, flattened(state))
+
+    def _state(self, accumulator: Accumulator) -> Partial:
+        arrays = accumulator.arrays()
+        return thinned(arrays) if self._thin else dict(arrays)          # row blocks add up only where all have them

@@ -1,0 +1,128 @@
+"""What a fit finds and reports: topics on their way through the steps, and the result put together from them."""
+
+import platform
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow
+import pyspark
+import scipy
+
+from spectral_spark.files.model_files import NodeTable, TopicModelFiles
+from spectral_spark.fit.fit_run import Run
+from spectral_spark.fit.fit_settings import FitSettings
+from spectral_spark.fit.fit_summary import FitSummary
+from spectral_spark.moments.moment_state import MomentState
+from spectral_spark.solve.topic_solution import TopicSolution
+from spectral_spark.tree.bounds import moment_bound, tensor_bound
+from spectral_spark.tree.weights import node_weights
+from spectral_spark.version import __version__
+
+DELTA = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Topics:
+    """Topics and what surrounds them, on their way to a model.
+
+    Attributes
+    ----------
+    topics : array of shape (d, k), positive, columns sum to one.
+    weights : array of shape (k,), sums to one; shares of the words, each as often as its document counted.
+    node_proportions : array of shape (nodes, k), rows sum to one.
+    concentrations : of the layers below the root, the documents' last.
+    document_concentration : the documents' total prior.
+    report : what the refinement says about itself.
+    """
+
+    topics: np.ndarray
+    weights: np.ndarray
+    node_proportions: np.ndarray
+    concentrations: tuple[float, ...]
+    document_concentration: float
+    report: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedTopics:
+    """What a fit found.
+
+    Attributes
+    ----------
+    topics : array of shape (d, k), positive, columns sum to one, heaviest topic first.
+    weights : array of shape (k,), sums to one; shares of the words, each as often as its document counted.
+    vocabulary : the words, or None.
+    nodes : the tree with its proportions.
+    summary : the run report.
+    moments : the additive summary of the corpus; None in a model that was saved without it.
+    document_concentration : total Dirichlet weight of a document's prior.
+    changes : how topics moved in an update, or None.
+    """
+
+    topics: np.ndarray
+    weights: np.ndarray
+    vocabulary: tuple[str, ...] | None
+    nodes: NodeTable
+    summary: FitSummary
+    moments: MomentState | None
+    document_concentration: float
+    changes: dict[str, Any] | None = None
+
+    @classmethod
+    def from_files(cls, files: TopicModelFiles, moments: MomentState | None) -> "FittedTopics":
+        summary = FitSummary.fromDict(files.summary)
+        return cls(
+            files.topics, files.weights, files.vocabulary, files.nodes, summary, moments,
+            float(summary.document_concentration or 1.0), files.changes,
+        )
+
+
+def fitted_topics(
+    topics: Topics, moments: MomentState, summary: FitSummary, vocabulary: tuple[str, ...] | None, *,
+    order: np.ndarray | None = None,
+) -> FittedTopics:
+    """Put together what a fit returns; topics in the given order, or the heaviest first."""
+    order = np.argsort(-topics.weights, kind="stable") if order is None else order
+    census = moments.census
+    nodes = NodeTable(
+        census.tree.paths, census.documents_below,
+        node_weights(census, moments.weighting).effective_sample_size,
+        np.ascontiguousarray(topics.node_proportions[:, order]),
+    )
+    return FittedTopics(
+        np.ascontiguousarray(topics.topics[:, order]), topics.weights[order], vocabulary, nodes, summary, moments,
+        topics.document_concentration,
+    )
+
+
+def make_summary(
+    settings: FitSettings, moments: MomentState, solution: TopicSolution, topics: Topics, run: Run,
+    dropped: dict[str, int], tokens: int,
+) -> FitSummary:
+    """The run report."""
+    n_eff = float(node_weights(moments.census, moments.weighting).effective_sample_size[0])
+    rank = solution.rank
+    return FitSummary(
+        k=int(topics.topics.shape[1]), documents=int(moments.census.documents.sum()), terms=len(topics.topics),
+        tokens=int(tokens), dropped=dict(dropped), effective_sample_size=n_eff,
+        concentrations=[float(g) for g in topics.concentrations], weighting=settings.weighting, solver=settings.solver,
+        spectrum=[float(value) for value in rank.spectrum], residual=float(solution.decomposition.residual),
+        passes=[dict(finished) for finished in run.passes],
+        seconds=dict(run.seconds), seed=settings.seed, versions=versions(),
+        noise_floor=None if rank.noise_floor is None else float(rank.noise_floor), rank_rule=rank.rule,
+        rank_reason=rank.reason, iterations=int(solution.decomposition.iterations),
+        converged=bool(solution.decomposition.converged), document_concentration=topics.document_concentration,
+        bounds={"delta": DELTA, "moments": moment_bound(n_eff, DELTA), "tensor": tensor_bound(n_eff, DELTA)},
+        settings=settings.as_dict(), refinement=topics.report, sources=list(moments.sources),
+        basis=moments.basis.fingerprint, spectral_concentrations=[float(g) for g in solution.concentrations or ()],
+        extra={"warnings": list(run.warnings)} if run.warnings else {},
+    )
+
+
+def versions() -> dict[str, str]:
+    """Of what the result may depend on."""
+    return {
+        "spectral_spark": __version__, "python": platform.python_version(), "spark": pyspark.__version__,
+        "numpy": np.__version__, "scipy": scipy.__version__, "pyarrow": pyarrow.__version__,
+    }
