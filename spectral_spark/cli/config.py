@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from spectral_spark.cli.flags import nearest
+from spectral_spark.cli.flags import nearest, nearest_flag
 from spectral_spark.cli.verb import COMMON, Verb
 from spectral_spark.errors import SettingsError
 
@@ -56,8 +56,8 @@ def _verb_settings(path: str, verb: Verb, table: Mapping[str, Any]) -> dict[str,
     for key, given in table.items():
         flag = verb.flag(key)
         if flag is None or flag.name in _NOT_IN_A_FILE:
-            valid = [known.name for known in verb.all_flags if known.name not in _NOT_IN_A_FILE]
-            hint = nearest(key, valid) or f"; it may have: {', '.join(valid)}"
+            valid = [known for known in verb.all_flags if known.name not in _NOT_IN_A_FILE]
+            hint = nearest_flag(key, valid, "") or f"; it may have: {', '.join(known.name for known in valid)}"
             if flag in COMMON:
                 hint = "; give it on the command line" + (", or as [spark] master" if key == "master" else "")
             raise SettingsError(f"{path}: unknown key '{key}' in [{verb.name}]{hint}")
@@ -70,7 +70,7 @@ def _spark_settings(path: str, table: Mapping[str, Any], prefix: str = "spark") 
     for key, value in table.items():
         name = key if key == prefix or key.startswith("spark.") else f"{prefix}.{key}"
         if not re.fullmatch(r"spark(\.[^\s.]+)+", name) and not (name == prefix and isinstance(value, dict)):
-            raise SettingsError(f"{path}: [spark] '{name}' is no name of a Spark setting")
+            raise SettingsError(f"{path}: [spark] '{name}' is not the name of a Spark setting")
         if isinstance(value, dict):
             settings |= _spark_settings(path, value, name)
         elif isinstance(value, bool):
@@ -78,5 +78,5 @@ def _spark_settings(path: str, table: Mapping[str, Any], prefix: str = "spark") 
         elif isinstance(value, str | int | float):
             settings[name] = str(value)
         else:
-            raise SettingsError(f"{path}: [spark] {name}: expected a text or a number, not {value!r}")
+            raise SettingsError(f"{path}: [spark] {name} is {value!r}; give a text or a number")
     return settings

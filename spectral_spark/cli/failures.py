@@ -3,6 +3,7 @@
 import errno
 import re
 
+from spectral_spark.cli.messages import with_flags
 from spectral_spark.errors import SpectralError
 
 USAGE, INTERNAL, INTERRUPTED = 2, 1, 130
@@ -66,9 +67,9 @@ def explain(error: BaseException) -> tuple[str, int]:
     if "No space left on device" in text or getattr(error, "errno", None) == errno.ENOSPC:
         return _KNOWN[0][1], INTERNAL                       # first: a full disk breaks everything else in some way
     if isinstance(error, SpectralError):
-        return str(error), USAGE
+        return with_flags(str(error)), USAGE
     if ours := _OURS.search(text):
-        return ours[2].strip(), USAGE
+        return with_flags(ours[2].strip()), USAGE
     for found in (_path_problem(error), _known_problem(error, text)):
         if found:
             return found

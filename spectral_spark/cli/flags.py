@@ -1,12 +1,31 @@
 """Flags: declared once, read from the command line and from a configuration file in the same way."""
 
-import difflib
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from spectral_spark.data.setting import Audience, Setting
+from spectral_spark.data.value_types import (
+    LARGEST_SEED,
+    LARGEST_WHOLE,
+    Choice,
+    Number,
+    Text,
+    TextOrWhole,
+    Texts,
+    ValueType,
+    Whole,
+    nearest,
+)
 from spectral_spark.errors import SettingsError
+
+__all__ = [
+    "Flag", "fraction", "names", "nearest", "nearest_flag", "seed_number", "setting_flag", "setting_flags", "share",
+    "spark_setting", "text_or_number", "whole_number", "whole_number_or",
+]
+
+_TEXT = Text()
 
 
 @dataclass(frozen=True)
@@ -17,137 +36,109 @@ class Flag:
     ----------
     name : with dashes inside and none in front.
     help : one sentence; the default belongs into it.
-    read : turns the text into the value; raises ValueError saying what is expected.
+    read : what is allowed: a type of value, or a function that turns text into the value and raises a ValueError that
+        begins with "is …".
+    metavar : stands for the value on the help page; that of the type when empty.
     choices : the only texts allowed, or empty.
     required, switch, repeated : must be given; takes no value; may be given several times.
+    expert : shown in a group of its own on the help page.
+    aliases : what people call it elsewhere, so that a wrong name gets the right hint.
     """
 
     name: str
     help: str
-    read: Callable[[str], Any] = str
-    metavar: str = "TEXT"
+    read: Callable[[str], Any] = _TEXT
+    metavar: str = ""
     choices: tuple[str, ...] = ()
     required: bool = False
     switch: bool = False
     repeated: bool = False
+    expert: bool = False
+    aliases: tuple[str, ...] = ()
 
     @property
     def attribute(self) -> str:
         return self.name.replace("-", "_")
 
+    @property
+    def shown_value(self) -> str:
+        """What stands for the value on the help page."""
+        if self.choices:
+            return "|".join(self.choices)
+        return self.metavar or (self.read.metavar if isinstance(self.read, ValueType) else "TEXT")
+
+    @property
+    def sentence(self) -> str:
+        """The help as a sentence."""
+        text = f"{self.help[0].upper()}{self.help[1:]}".rstrip(".") + "."
+        return f"{text} Required." if self.required else text
+
     def value(self, given: Any, where: str) -> Any:
-        """The value of what was given (text, or text-like items of TOML); ``where`` names it in an error."""
+        """The value of what was given, text or a value of TOML; ``where`` names it in an error."""
         if self.switch:
             if not isinstance(given, bool):
-                raise SettingsError(f"{where}: expected true or false, not {given!r}")
+                raise SettingsError(f"{where} is {given!r}; give true or false")
             return given
         if self.repeated:
             return tuple(self._one(item, where) for item in (given if isinstance(given, list) else [given]))
         return self._one(given, where)
 
     def _one(self, given: Any, where: str) -> Any:
-        if isinstance(given, list):
-            given = ",".join(str(item) for item in given)
-        if isinstance(given, bool | dict):
-            raise SettingsError(f"{where}: expected {self.metavar}, not {given!r}")
-        text = str(given)
-        if self.choices and text not in self.choices:
-            hint = nearest(text, self.choices)
-            raise SettingsError(f"{where}: '{text}' is not one of {', '.join(self.choices)}{hint}")
+        read = Choice(self.choices) if self.choices else self.read
         try:
-            return self.read(text)
+            if isinstance(given, str):
+                return read(given)
+            if isinstance(read, ValueType):
+                return read.check(given)
+            raise ValueError(f"is {given!r}; give a text")
         except ValueError as error:
-            raise SettingsError(f"{where}: {error}") from None
+            raise SettingsError(f"{where} {error}") from None
 
 
-def nearest(word: str, valid: Iterable[str]) -> str:
-    """A hint at the valid name a mistyped one was meant to be; empty when none is near."""
-    names = list(valid)
-    close = difflib.get_close_matches(word.replace("_", "-"), names, n=1, cutoff=0.5)
-    return f"; did you mean '{close[0]}'?" if close else ""
+def setting_flag(setting: Setting, required: bool = False, expert: bool | None = None) -> Flag:
+    """The flag of a setting of the table."""
+    default = f" Default: {setting.default_text}." if setting.default is not None and not required else ""
+    return Flag(
+        setting.flag, f"{setting.help}{default}", setting.type, required=required, aliases=setting.aliases,
+        expert=setting.audience == Audience.EXPERTS if expert is None else expert,
+    )
 
 
-def whole_number(least: int = 0) -> Callable[[str], int]:
-    """Reads a whole number of at least ``least``."""
-
-    def read(text: str) -> int:
-        try:
-            number = int(text)
-        except ValueError:
-            raise ValueError(f"'{text}' is not a whole number") from None
-        if number < least:
-            raise ValueError(f"{number} is too small; at least {least} is needed")
-        return number
-
-    return read
+def setting_flags(settings: Iterable[Setting]) -> tuple[Flag, ...]:
+    return tuple(setting_flag(setting) for setting in settings)
 
 
-def whole_number_or(word: str, least: int = 1) -> Callable[[str], int | str]:
-    """Reads a whole number, or the given word."""
-
-    def read(text: str) -> int | str:
-        if text == word:
-            return word
-        try:
-            return whole_number(least)(text)
-        except ValueError as error:
-            raise ValueError(f"{error}, nor '{word}'" if "not a whole" in str(error) else str(error)) from None
-
-    return read
+def nearest_flag(word: str, flags: Iterable[Flag], dashes: str = "--") -> str:
+    """A hint at the flag that an unknown one was meant to be: known under another name, or nearly spelled so."""
+    known, wanted = list(flags), word.lstrip("-").replace("-", "_").lower()
+    meant = next((flag for flag in known if wanted in flag.aliases), None)
+    if meant is not None:
+        return f"; did you mean '{dashes}{meant.name}'?"
+    return nearest(word, [f"{dashes}{flag.name}" for flag in known])
 
 
-def share(text: str) -> float:
-    """Reads a number above 0 and at most 1."""
-    try:
-        number = float(text)
-    except ValueError:
-        raise ValueError(f"'{text}' is not a number between 0 and 1") from None
-    if not 0 < number <= 1:
-        raise ValueError(f"{text} is not between 0 and 1")
-    return number
+def whole_number(least: int = 0) -> Whole:
+    """A whole number of at least ``least``."""
+    return Whole(least, LARGEST_WHOLE)
 
 
-def fraction(text: str) -> float:
-    """Reads a number from 0 to 1."""
-    try:
-        number = float(text)
-    except ValueError:
-        raise ValueError(f"'{text}' is not a number from 0 to 1") from None
-    if not 0 <= number <= 1:
-        raise ValueError(f"{text} is not a number from 0 to 1")
-    return number
+def whole_number_or(word: str, least: int = 1) -> Whole:
+    """A whole number, or the given word."""
+    return Whole(least, LARGEST_WHOLE, word)
 
 
-def names(text: str) -> tuple[str, ...]:
-    """Reads a comma-separated list of names."""
-    found = tuple(name.strip() for name in text.split(",") if name.strip())
-    if not found:
-        raise ValueError("an empty list of names")
-    return found
-
-
-def positive_numbers_or(*words: str) -> Callable[[str], tuple[float, ...] | str]:
-    """Reads comma-separated positive numbers, or one of the given words."""
-
-    def read(text: str) -> tuple[float, ...] | str:
-        if text in words:
-            return text
-        try:
-            numbers = tuple(float(part) for part in text.split(","))
-        except ValueError:
-            raise ValueError(f"'{text}' is neither {' nor '.join(words)} nor numbers like 0.5,1") from None
-        if not all(0 < number < float("inf") for number in numbers):
-            raise ValueError(f"'{text}': every number must be positive")
-        return numbers
-
-    return read
+seed_number = Whole(0, LARGEST_SEED)
+share = Number(0, 1, above=True, metavar="SHARE")
+fraction = Number(0, 1)
+names = Texts()
+text_or_number = TextOrWhole()
 
 
 def spark_setting(text: str) -> tuple[str, str]:
     """Reads spark.KEY=VALUE."""
     key, separator, value = (part.strip() for part in text.partition("="))
     if not separator or not key:
-        raise ValueError(f"'{text}' is not KEY=VALUE")
+        raise ValueError(f"is '{text}', which is not KEY=VALUE")
     if not re.fullmatch(r"spark\.\S+", key):
-        raise ValueError(f"'{key}' is no setting of Spark; their names begin with 'spark.'")
+        raise ValueError(f"is '{text}', but '{key}' is no setting of Spark; their names begin with 'spark.'")
     return key, value

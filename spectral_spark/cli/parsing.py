@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from spectral_spark.cli.config import Config, read_config
-from spectral_spark.cli.flags import Flag, nearest
+from spectral_spark.cli.flags import Flag, nearest, nearest_flag
 from spectral_spark.cli.verb import COMMON, Verb, verbs
 from spectral_spark.errors import SettingsError
 from spectral_spark.version import __version__
@@ -78,21 +78,25 @@ def _parser(verb: Verb) -> _Parser:
         allow_abbrev=False,
         argument_default=argparse.SUPPRESS,
     )
-    for title, flags in (("what to do", verb.flags), ("how to run", COMMON)):
-        group = parser.add_argument_group(title)
-        for flag in flags:
-            _add(group, flag)
+    for title, flags in (
+        ("settings", [flag for flag in verb.flags if not flag.expert]),
+        ("expert settings (the defaults are almost always right)", [flag for flag in verb.flags if flag.expert]),
+        ("running", COMMON),
+    ):
+        if flags:
+            group = parser.add_argument_group(title)
+            for flag in flags:
+                _add(group, flag)
     return parser
 
 
 def _add(group: argparse._ArgumentGroup, flag: Flag) -> None:
-    text = flag.help.replace("%", "%%") + (" (required)" if flag.required else "")
+    text = flag.sentence.replace("%", "%%")
     if flag.switch:
         group.add_argument(f"--{flag.name}", dest=flag.attribute, action="store_true", help=text)
         return
-    metavar = "|".join(flag.choices) if flag.choices else flag.metavar
     action = "append" if flag.repeated else "store"
-    group.add_argument(f"--{flag.name}", dest=flag.attribute, metavar=metavar, action=action, help=text)
+    group.add_argument(f"--{flag.name}", dest=flag.attribute, metavar=flag.shown_value, action=action, help=text)
 
 
 def _given(verb: Verb, words: Sequence[str]) -> dict[str, Any]:
@@ -104,9 +108,9 @@ def _given(verb: Verb, words: Sequence[str]) -> dict[str, Any]:
         word = next((word for word in unknown if word.startswith("-")), unknown[0])
         if not word.startswith("-"):
             raise SettingsError(f"unexpected argument '{word}'; '{PROGRAM} {verb.name} --help' lists the flags")
-        valid = [f"--{flag.name}" for flag in verb.all_flags]
-        hint = nearest(word.partition("=")[0], valid) or f"; '{PROGRAM} {verb.name} --help' lists the flags"
-        raise SettingsError(f"unknown flag '{word.partition('=')[0]}' for {verb.name}{hint}")
+        name = word.partition("=")[0]
+        hint = nearest_flag(name, verb.all_flags) or f"; '{PROGRAM} {verb.name} --help' lists the flags"
+        raise SettingsError(f"unknown flag '{name}' for {verb.name}{hint}")
     return vars(known)
 
 

@@ -17,15 +17,16 @@ ORDER = ("demo", "ingest", "fit", "topics", "score", "evaluate", "update", "repo
 
 COMMON = (
     Flag("config", "settings of this run, a TOML file with a table per verb; flags win over it", metavar="FILE.toml"),
-    Flag("dry-run", "check the settings and inputs, say what would be done, and stop", switch=True),
+    Flag("dry-run", "check the settings and inputs, say what would be done, and stop", switch=True,
+         aliases=("plan", "check", "dryrun")),
     Flag("master", "where to run: local[2], spark://host:7077, yarn, …; by default spark-submit's, or all cores of "
          "this machine", metavar="URL"),
     Flag("spark-conf", "one Spark setting, as spark.executor.memory=4g; may be repeated", read=spark_setting,
          metavar="KEY=VALUE", repeated=True),
     Flag("quiet", "print errors only", switch=True),
-    Flag("debug", "show the traceback of an unexpected error, and Spark's log", switch=True),
+    Flag("debug", "show the traceback of an unexpected error, and Spark's log", switch=True, aliases=("verbose", "v")),
 )
-OVERWRITE = Flag("overwrite", "replace the output if it exists", switch=True)
+OVERWRITE = Flag("overwrite", "replace the output if it exists", switch=True, aliases=("force", "replace"))
 
 
 @dataclass(frozen=True)

@@ -116,7 +116,9 @@ class Number(ValueType):
             f"{self.most:g}"
 
     def check(self, value: Any) -> float:
-        if not _is_number(value) or not self.least <= value <= self.most or (self.above and value == self.least):
+        if not _is_number(value) or not isfinite(value) or not self.least <= value <= self.most:
+            self.refuse(value)
+        if self.above and value == self.least:
             self.refuse(value)
         return float(value)
 

@@ -4,9 +4,11 @@ import re
 
 import pytest
 
-from spectral_spark.cli.parsing import Request, parse
+from spectral_spark.cli.parsing import Request, help_page, parse
 from spectral_spark.cli.run import main
 from spectral_spark.cli.verb import verbs
+from spectral_spark.data.setting import Audience
+from spectral_spark.data.settings import HDP, IBP
 from spectral_spark.errors import SettingsError
 
 FIT = ["fit", "--corpus", "c", "--model", "m"]
@@ -21,7 +23,7 @@ def settings(*words: str) -> dict:
 def test_flags_are_read_into_values() -> None:
     read = settings("--k", "50", "--concentrations", "0.5,2", "--layers", "3", "--refine-passes=0", "--overwrite")
     assert read["k"] == 50
-    assert read["concentrations"] == (0.5, 2.0)
+    assert read["concentrations"] == [0.5, 2.0]
     assert read["layers"] == 3
     assert read["refine_passes"] == 0
     assert read["overwrite"] is True
@@ -48,26 +50,35 @@ def test_spark_settings_may_be_repeated() -> None:
     ([*FIT, "--refine-pases", "3"], "unknown flag '--refine-pases' for fit; did you mean '--refine-passes'?"),
     ([*FIT, "--refine_passes=3"], "did you mean '--refine-passes'?"),
     ([*FIT, "--sol", "polar"], "unknown flag '--sol' for fit"),
+    ([*FIT, "--topics", "50"], "unknown flag '--topics' for fit; did you mean '--k'?"),
+    ([*FIT, "--num-topics=50"], "did you mean '--k'?"),
+    ([*FIT, "--output", "m"], "did you mean '--model'?"),
+    ([*FIT, "--force"], "did you mean '--overwrite'?"),
+    ([*FIT, "--alpha", "1"], "did you mean '--concentrations'?"),
+    ([*FIT, "--random-state", "1"], "did you mean '--seed'?"),
+    ([*FIT, "--basissize", "60"], "did you mean '--basis-size'?"),
+    ([*FIT, "--seed", "12345678901234567890"], "--seed is '12345678901234567890'; give a whole number from 0 to"),
     ([*FIT, "stray"], "unexpected argument 'stray'"),
     ([*FIT, "--k"], "--k needs a value"),
-    ([*FIT, "--k", "fifty"], "--k: 'fifty' is not a whole number, nor 'auto'"),
-    ([*FIT, "--k", "0"], "--k: 0 is too small; at least 1 is needed"),
-    ([*FIT, "--k", "2.5"], "--k: '2.5' is not a whole number"),
-    ([*FIT, "--solver", "polr"], "--solver: 'polr' is not one of polar, power, als, sketch; did you mean 'polar'?"),
-    ([*FIT, "--layers", "1"], "--layers: 1 is too small; at least 2 is needed"),
-    ([*FIT, "--concentrations", "1,-2"], "every number must be positive"),
-    ([*FIT, "--concentrations", "1,x"], "neither auto nor calibrated nor numbers"),
-    ([*FIT, "--group-balance", "-0.5"], "--group-balance: -0.5 is not a number from 0 to 1"),
-    ([*FIT, "--group-balance", "1.5"], "--group-balance: 1.5 is not a number from 0 to 1"),
-    ([*FIT, "--group-balance", "nan"], "--group-balance: nan is not a number from 0 to 1"),
-    ([*FIT, "--group-balance", "half"], "--group-balance: 'half' is not a number from 0 to 1"),
+    ([*FIT, "--k", "fifty"], "--k is 'fifty'; give a whole number of at least 1, or 'auto'"),
+    ([*FIT, "--k", "0"], "--k is '0'; give a whole number of at least 1, or 'auto'"),
+    ([*FIT, "--k", "2.5"], "--k is '2.5'; give a whole number"),
+    ([*FIT, "--solver", "polr"], "--solver is 'polr'; choose one of polar, power, als, sketch; did you mean 'polar'?"),
+    ([*FIT, "--layers", "1"], "--layers is '1'; give a whole number of at least 2, or 'all'"),
+    ([*FIT, "--concentrations", "1,-2"], "--concentrations is '1,-2'; give 'auto', 'calibrated' or positive numbers"),
+    ([*FIT, "--concentrations", "1,x"], "--concentrations is '1,x'; give 'auto', 'calibrated' or positive numbers"),
+    ([*FIT, "--group-balance", "-0.5"], "--group-balance is '-0.5'; give a number from 0 to 1"),
+    ([*FIT, "--group-balance", "1.5"], "--group-balance is '1.5'; give a number from 0 to 1"),
+    ([*FIT, "--group-balance", "nan"], "--group-balance is 'nan'; give a number from 0 to 1"),
+    ([*FIT, "--group-balance", "half"], "--group-balance is 'half'; give a number from 0 to 1"),
     ([*FIT, "--spark-conf", "spark.executor.memory"], "is not KEY=VALUE"),
     ([*FIT, "--spark-conf", "executor.memory=4g"], "'executor.memory' is no setting of Spark; their names begin with"),
     ([*FIT, "--spark-conf", "spark.=4g"], "'spark.' is no setting of Spark"),
     (["fit", "--model", "m"], "fit needs --corpus"),
     (["fit"], "fit needs --corpus and --model"),
-    (["ingest", "--source", "maildir", "--input", "a", "--output", "b"], "is not one of enron, amazon"),
-    (["ingest", "--source", "table", "--input", "a", "--output", "b", "--max-document-share", "3"], "between 0 and 1"),
+    (["ingest", "--source", "maildir", "--input", "a", "--output", "b"], "is 'maildir'; choose one of enron, amazon"),
+    (["ingest", "--source", "table", "--input", "a", "--output", "b", "--max-document-share", "3"],
+     "--max-document-share is '3'; give a number above 0 and up to 1"),
 ])
 def test_mistakes_are_refused_with_what_was_meant(words: list[str], expected: str) -> None:
     with pytest.raises(SettingsError, match=re.escape(expected)):
@@ -103,3 +114,17 @@ def test_overview_names_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
     page = capsys.readouterr().out
     assert all(verb.summary in page for verb in verbs().values())
     assert main(["--version"]) == 0
+
+
+def test_every_setting_of_an_estimator_has_its_flag() -> None:
+    fit, ibp = verbs()["fit"], verbs()["ibp"]
+    assert all(fit.flag(setting.flag) for setting in HDP.for_audience(Audience.EVERYONE, Audience.EXPERTS))
+    assert all(ibp.flag(setting.flag) for setting in IBP if setting.name != "reconstructionCol")
+
+
+def test_help_puts_expert_settings_apart_and_states_the_defaults() -> None:
+    page = help_page(verbs()["fit"])
+    common, expert = page.index("settings:"), page.index("expert settings")
+    assert common < page.index("--k N|auto") < expert < page.index("--basis-size N|auto") < page.index("running:")
+    assert "Random seed." in page
+    assert "Default: 0.25." in page

@@ -4,20 +4,28 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from spectral_spark.cli.checks import corpus_manifest, output_is_free
-from spectral_spark.cli.flags import Flag, whole_number, whole_number_or
+from spectral_spark.cli.flags import Flag, setting_flags
 from spectral_spark.cli.out_of_memory import memory_line
 from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
+from spectral_spark.data.settings import HDP
 from spectral_spark.fit.fit_settings import FitSettings
 
 if TYPE_CHECKING:
     from spectral_spark.cli.run import Run
 
+# What decides the basis; the rest of a fit's settings comes later.
+SETTINGS = tuple(
+    HDP[name] for name in ("k", "weighting", "layers", "seed", "basisSize", "rangePasses", "wordScaling", "countCap")
+)
+
 
 def plan(settings: Namespace) -> list[str]:
     manifest = corpus_manifest(settings.corpus)
     output_is_free(settings.output, settings.overwrite)
-    columns = FitSettings(k=settings.k or "auto").basis_columns(manifest["terms"])
+    given = {setting.attribute: getattr(settings, setting.attribute) for setting in SETTINGS}
+    wanted = FitSettings(**{name: value for name, value in given.items() if value is not None})
+    columns = wanted.basis_columns(manifest["terms"])
     return [
         f"find a basis of {columns} columns for '{settings.corpus}': "
         f"{number(manifest['documents']['train'])} documents, {number(manifest['terms'])} words",
@@ -33,7 +41,7 @@ def run(run: "Run", settings: Namespace) -> None:
     from spectral_spark.moments.basis import save_shared_basis
 
     corpus = open_corpus(run.spark, settings.corpus)
-    given = {"k": settings.k, "seed": settings.seed}
+    given = {setting.name: getattr(settings, setting.attribute) for setting in SETTINGS}
     hdp = estimator(corpus.vocabulary, **{name: value for name, value in given.items() if value is not None})
     with only_writer(settings.output):
         basis = hdp.setProgress(run.passes).findBasis(corpus.documents("train"))
@@ -53,10 +61,9 @@ VERB = Verb(
     ),
     example="spectral-spark basis --corpus out/corpus --output out/basis --k 50",
     flags=(
-        Flag("corpus", "a corpus as ingest makes it", metavar="CORPUS", required=True),
-        Flag("output", "directory to make", metavar="BASIS", required=True),
-        Flag("k", "number of topics the fits will look for, or auto (default)", whole_number_or("auto"), "N|auto"),
-        Flag("seed", "of everything random (default 0)", whole_number(), "N"),
+        Flag("corpus", "a corpus made by ingest", metavar="CORPUS", required=True),
+        Flag("output", "directory of the basis to write", metavar="BASIS", required=True),
+        *setting_flags(SETTINGS),
         OVERWRITE,
     ),
     plan=plan,

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spectral_spark.cli.checks import output_is_free
-from spectral_spark.cli.flags import Flag, whole_number, whole_number_or
+from spectral_spark.cli.flags import Flag, seed_number, setting_flag, whole_number
 from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
+from spectral_spark.data.settings import HDP
 from spectral_spark.files.directories import exists
 
 if TYPE_CHECKING:
@@ -121,8 +122,8 @@ VERB = Verb(
     flags=(
         Flag("output", f"directory for everything (default {OUTPUT})", metavar="DIR"),
         Flag("documents", f"size of the corpus (default {DOCUMENTS})", whole_number(200), "N"),
-        Flag("k", "number of topics, or auto (default)", whole_number_or("auto"), "N|auto"),
-        Flag("seed", "another seed is another corpus", whole_number(), "N"),
+        setting_flag(HDP["k"]),
+        Flag("seed", "another seed gives another corpus", seed_number, "N"),
         OVERWRITE,
     ),
     plan=plan,

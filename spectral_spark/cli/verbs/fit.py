@@ -11,9 +11,12 @@ import numpy as np
 
 from spectral_spark.cli.checkpoint_flags import CHECKPOINT_FLAGS, resuming
 from spectral_spark.cli.checks import corpus_manifest, output_is_free
-from spectral_spark.cli.flags import Flag, fraction, positive_numbers_or, whole_number, whole_number_or
+from spectral_spark.cli.flags import Flag, setting_flags
+from spectral_spark.cli.messages import with_flags
 from spectral_spark.cli.terminal import duration, number, topic_lines
 from spectral_spark.cli.verb import OVERWRITE, Verb
+from spectral_spark.data.setting import Audience
+from spectral_spark.data.settings import HDP
 from spectral_spark.engine.memory import GIB, memory_need
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.planned_passes import planned_passes
@@ -23,49 +26,25 @@ if TYPE_CHECKING:
     from spectral_spark.fit.fit_summary import FitSummary
     from spectral_spark.ml.hdp import SpectralHDP, SpectralHDPModel
 
-# The names of parameters live in ml.params, which imports pyspark; --help must not wait for that.
-SOLVERS = ("polar", "power", "als", "sketch")
-WEIGHTINGS = ("uniform", "ess", "tokens")
-RANK_RULES = ("noise-floor", "gap", "paper")
-
+SETTINGS = tuple(
+    setting for setting in HDP.for_audience(Audience.EVERYONE, Audience.EXPERTS) if setting.name != "checkpointDir"
+)
 FLAGS = (
-    Flag("corpus", "a corpus as ingest makes it; its training documents are used", metavar="CORPUS", required=True),
-    Flag("model", "directory of the model to make", metavar="MODEL", required=True),
-    Flag("k", "number of topics, or auto (default) to count them", whole_number_or("auto"), "N|auto"),
-    Flag("solver", "decomposition of the third moment (default polar)", choices=SOLVERS),
-    Flag("weighting", "weight of a document: its words (tokens, default), equal (ess), or each tree node averages its "
-         "children (uniform)", choices=WEIGHTINGS),
-    Flag("layers", "layers of the tree to use: 2 (no groups), 3 (one level of groups), all (default)",
-         whole_number_or("all", 2), "2|3|all"),
-    Flag("concentrations", "one number per layer below the root, calibrated, or auto (default)",
-         positive_numbers_or("auto", "calibrated"), "auto|g1,g2,…"),
-    Flag("refine-passes", "passes of refinement after the spectral start (default 2)", whole_number(), "N"),
-    Flag("explore-sweeps", "sweeps of sampling over a part of the documents before these passes: 0 for none, more for "
-         "somewhat better topics, auto (default) for 60, and up to 300 where documents are few",
-         whole_number_or("auto", 0), "N|auto"),
-    Flag("group-balance", "whom sampling and refinement serve: 0 (default) all documents alike, so that a large group "
-         "gets most of the topics; 1 all top-level groups of the tree alike, where each matters as much; between, say "
-         "0.5, where some groups have only a handful of documents. A document counts in proportion to (documents of "
-         "its group)^-B, at most 16 times one of the largest group; the moments stay those of the "
-         "documents as they are", fraction, "B"),
-    Flag("seed", "of everything random (default 0)", whole_number(), "N"),
-    Flag("rank-rule", "how k = auto counts topics (default noise-floor)", choices=RANK_RULES),
-    Flag("basis", "collect the moments in this basis (see 'spectral-spark basis'), so they add up with other fits' "
-         "in it", metavar="BASIS"),
+    Flag("corpus", "a corpus made by ingest; its training documents are used", metavar="CORPUS", required=True,
+         aliases=("input", "data", "documents")),
+    Flag("model", "directory of the model to write", metavar="MODEL", required=True, aliases=("output", "out")),
+    *setting_flags(SETTINGS),
+    Flag("basis", "collect the moments in this basis (see 'spectral-spark basis'), so that they can be added to those "
+         "of other fits in the same basis", metavar="BASIS", expert=True),
     *CHECKPOINT_FLAGS,
     OVERWRITE,
 )
-_PARAMETERS = {
-    "k": "k", "solver": "solver", "weighting": "weighting", "layers": "layers", "concentrations": "concentrations",
-    "refine_passes": "refinePasses", "explore_sweeps": "exploreSweeps", "group_balance": "groupBalance", "seed": "seed",
-    "rank_rule": "rankRule",
-}
 
 
 def parameters(settings: Namespace) -> dict[str, Any]:
     """The Estimator's parameters that were given; the others keep their defaults there."""
-    given = {name: getattr(settings, flag) for flag, name in _PARAMETERS.items() if getattr(settings, flag) is not None}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
+    given = {setting.name: getattr(settings, setting.attribute) for setting in SETTINGS}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def estimator(vocabulary: tuple[str, ...], **parameters: Any) -> "SpectralHDP":
@@ -182,7 +161,7 @@ def summary_lines(model: "SpectralHDPModel", output: str, seconds: float) -> lis
 def _about_k(summary: "FitSummary") -> list[str]:
     """Why there are so many topics, where that is not simply what was asked."""
     died = len(summary.refinement.get("dropped_topics", []))
-    reasons = [summary.rank_reason] if summary.settings.get("k") == "auto" and summary.rank_reason else []
+    reasons = [with_flags(summary.rank_reason)] if summary.settings.get("k") == "auto" and summary.rank_reason else []
     if died:
         reasons.append(f"{died} topics had no words left after the refinement and were dropped")
     return [f"  {reason}" for reason in reasons]
@@ -201,10 +180,10 @@ VERB = Verb(
     name="fit",
     summary="find the topics of a corpus and of every node of its tree",
     description=(
-        "Collect the moments of the words in a few passes, turn them into topics on the driver, let these find their\n"
-        "place by sampling a part of the documents, and refine them with passes of variational EM whose priors follow\n"
-        "the document tree. The model directory keeps the moments, so that another k or solver, or tomorrow's\n"
-        "documents, need no second look at these."
+        "Collect the moments of the words in a few passes, turn them into topics on the driver, improve these by\n"
+        "Gibbs sampling on a subset of the documents, and refine them with passes of variational EM whose priors\n"
+        "follow the document tree. The model directory keeps the moments, so that trying another k or solver, or\n"
+        "adding tomorrow's documents, does not need the old documents again."
     ),
     example="spectral-spark fit --corpus out/corpus --model out/model --k 50",
     flags=FLAGS,

@@ -8,9 +8,10 @@ import pyarrow as pa
 from pyarrow.dataset import dataset
 
 from spectral_spark.cli.checks import input_is_there, output_is_free
-from spectral_spark.cli.flags import Flag, whole_number, whole_number_or
+from spectral_spark.cli.flags import Flag, setting_flag, setting_flags
 from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
+from spectral_spark.data.settings import AUTO, IBP
 from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.files.directories import resolve
 from spectral_spark.ibp.solve_features import IbpSettings, largest_state, planned_passes
@@ -19,22 +20,20 @@ if TYPE_CHECKING:
     from spectral_spark.cli.run import Run
     from spectral_spark.ml.ibp import SpectralIBPModel
 
-KINDS = ("binary", "isfa", "iica")
-_PARAMETERS = {
-    "kind": "kind", "k": "k", "features_col": "featuresCol", "id_col": "idCol", "missing": "missing",
-    "solver": "solver", "offset": "offset", "polish": "polish", "seed": "seed", "checkpoint_dir": "checkpointDir",
-}
+REQUIRED = ("featuresCol", "kind")
+SETTINGS = tuple(setting for setting in IBP if setting.name not in (*REQUIRED, "reconstructionCol"))
 
 
 def plan(settings: Namespace) -> list[str]:
     input_is_there(settings.input)
     output_is_free(settings.output, settings.overwrite)
     width = _width(settings.input, settings.features_col)
-    k = settings.k or "auto"
-    asked = IbpSettings(kind=settings.kind, k=k, polish=settings.polish or 0)
+    k = settings.k or IBP.default("k")
+    given = {"k": k, "polish": settings.polish, "power_passes": settings.power_passes}
+    asked = IbpSettings(kind=settings.kind, **{name: value for name, value in given.items() if value is not None})
     state = largest_state(width, asked) / 2**20
     lines = [
-        f"find {'as many as there are' if k == 'auto' else k} {settings.kind} features in the {number(width)} columns "
+        f"find {'as many as there are' if k == AUTO else k} {settings.kind} features in the {number(width)} columns "
         f"of '{settings.features_col}' in '{settings.input}'",
         f"look at the rows {planned_passes(width, asked)} times",
         f"write the model to '{settings.output}'",
@@ -67,7 +66,8 @@ def _width(path: str, column: str) -> int:
 
 def parameters(settings: Namespace) -> dict[str, Any]:
     """The Estimator's parameters that were given; the others keep their defaults there."""
-    return {name: getattr(settings, flag) for flag, name in _PARAMETERS.items() if getattr(settings, flag) is not None}
+    given = {setting.name: getattr(settings, setting.attribute, None) for setting in IBP}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def run(run: "Run", settings: Namespace) -> None:
@@ -139,22 +139,10 @@ VERB = Verb(
     example="spectral-spark ibp --input images.parquet --features-col pixels --kind binary --output out/features",
     flags=(
         Flag("input", "Parquet with one row per observation", metavar="PARQUET", required=True),
-        Flag("features-col", "column of vectors or arrays of numbers", metavar="C", required=True),
-        Flag("kind", "the model", choices=KINDS, required=True),
-        Flag("output", "directory of the model to make", metavar="DIR", required=True),
+        *(setting_flag(IBP[name], required=True) for name in REQUIRED),
+        Flag("output", "directory of the model to write", metavar="DIR", required=True, aliases=("model", "out")),
         Flag("codes", "also write the codes of all rows as Parquet to this directory", metavar="DIR"),
-        Flag("k", "number of features, or auto (default) to count the eigenvalues above the noise",
-             whole_number_or("auto"), "N|auto"),
-        Flag("missing", "nulls and NaN: refuse (default), or the column mean in their place",
-             choices=("refuse", "mean")),
-        Flag("solver", "joint (default): third and fourth cumulant together; paper: one after the other",
-             choices=("joint", "paper")),
-        Flag("offset", "of binary features: none, free, or auto (default)", choices=("auto", "none", "free")),
-        Flag("polish", "rounds of least squares given the codes, one more pass each (default 0)", whole_number(), "N"),
-        Flag("id-col", "column that identifies a row (default: its content)", metavar="C"),
-        Flag("checkpoint-dir", "where finished passes are kept until the fit is done, so that a killed one resumes",
-             metavar="DIR"),
-        Flag("seed", "of everything random (default 0)", whole_number(), "N"),
+        *setting_flags(SETTINGS),
         OVERWRITE,
     ),
     plan=plan,

@@ -4,7 +4,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from spectral_spark.cli.checks import input_is_there, output_is_free
-from spectral_spark.cli.flags import Flag, names, share, whole_number
+from spectral_spark.cli.flags import Flag, names, seed_number, share, text_or_number, whole_number
 from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
 from spectral_spark.ingest.ingest_settings import MISSING_PATH, SOURCES, TABLE_FORMATS, IngestSettings
@@ -24,8 +24,9 @@ FLAGS = (
     Flag("vocabulary", "use the words of this model or corpus, so that an update with it is exact; the other limits on "
          "words then drop none", metavar="PATH"),
     Flag("holdout", "set so many documents aside for testing, in all or of every group: 1000 or 100/group",
+         read=text_or_number,
          metavar="N|N/group"),
-    Flag("seed", "decides which documents are held out (default 0)", whole_number(), "N"),
+    Flag("seed", "decides which documents are held out (default 0)", seed_number, "N"),
     Flag("text-col", "table: column with the text", metavar="COLUMN"),
     Flag("tokens-col", "table: column with the words as an array, instead of text", metavar="COLUMN"),
     Flag("path-cols", "table: columns of the document tree, from the top down", names, "A,B,…"),
