@@ -7,6 +7,7 @@ from typing import Any
 
 from spectral_spark.data.setting import Audience, Setting
 from spectral_spark.data.value_types import (
+    LARGEST_COUNT,
     LARGEST_SEED,
     LARGEST_WHOLE,
     Choice,
@@ -119,7 +120,7 @@ def nearest_flag(word: str, flags: Iterable[Flag], dashes: str = "--") -> str:
 
 def whole_number(least: int = 0) -> Whole:
     """A whole number of at least ``least``."""
-    return Whole(least, LARGEST_WHOLE)
+    return Whole(least, LARGEST_COUNT)
 
 
 def whole_number_or(word: str, least: int = 1) -> Whole:

@@ -13,6 +13,7 @@ from numbers import Integral, Real
 from typing import Any, NoReturn, TypeGuard
 
 LARGEST_WHOLE = 2**31 - 1
+LARGEST_COUNT = 2**53
 LARGEST_SEED = 2**63 - 1
 
 
@@ -71,7 +72,8 @@ class Whole(ValueType):
 
     @property
     def expected(self) -> str:  # type: ignore[override]
-        most = f"from {self.least} to {self.most}" if self.most != LARGEST_WHOLE else f"of at least {self.least}"
+        most = f"from {self.least} to {self.most}" if self.most not in (LARGEST_WHOLE, LARGEST_COUNT) \
+            else f"of at least {self.least}"
         return f"a whole number {most}" + (f", or '{self.word}'" if self.word else "")
 
     @property
