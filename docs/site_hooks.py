@@ -1,7 +1,7 @@
-"""Hooks of the site: pages that live outside docs/, and links that work in the repository and in the site alike.
+"""Hooks of the site: notebooks and pages outside docs/, and links that work in the repository and in the site alike.
 
-Links are written as paths in the repository. In the site, the contents of docs/ are at the top, and the files below are at
-the path that they have in the repository.
+Links are written as paths in the repository. In the site, the contents of docs/ are at the top, the files named below
+are at the path that they have in the repository, and a notebook is a page.
 """
 
 import posixpath
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
+from nbconvert import MarkdownExporter
 
 REPOSITORY = Path(__file__).parents[1]
 OUTSIDE = ("CHANGELOG.md", "CONTRIBUTING.md", "benchmarks/*.md", "benchmarks/results/*.md", "benchmarks/results/*.png")
@@ -17,11 +18,23 @@ _LINK = re.compile(r"(\]\()(?![a-z]+:|#|/)([^)\s#]+)(#[^)\s]*)?(\))")
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the pages and pictures that live outside docs/."""
+    """Add the pages and pictures that live outside docs/, and the notebooks as pages."""
     for pattern in OUTSIDE:
         for path in sorted(REPOSITORY.glob(pattern)):
             files.append(File.generated(config, path.relative_to(REPOSITORY).as_posix(), abs_src_path=str(path)))
+    for path in sorted((REPOSITORY / "docs").glob("notebooks/*.ipynb")):
+        for place, content in notebook_page(path).items():
+            files.append(File.generated(config, f"notebooks/{place}", content=content))
     return files
+
+
+def notebook_page(path: Path) -> dict[str, str | bytes]:
+    """A notebook as a Markdown page and the pictures in it, by file name."""
+    page, resources = MarkdownExporter().from_filename(str(path))
+    pictures = {f"{path.stem}-{name}": content for name, content in resources["outputs"].items()}
+    for name in resources["outputs"]:
+        page = page.replace(f"({name})", f"({path.stem}-{name})")
+    return {f"{path.stem}.md": page, **pictures}
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
@@ -38,4 +51,4 @@ def site_link(source: str, target: str) -> str:
 
 
 def _in_site(path: str) -> str:
-    return path.removeprefix("docs/")
+    return re.sub(r"\.ipynb$", ".md", path.removeprefix("docs/"))
