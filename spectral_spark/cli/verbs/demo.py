@@ -73,7 +73,7 @@ def run(run: "Run", settings: Namespace) -> None:
         "what to try next:",
         f"  open the report in a browser: {output}/report.html",
         f"  fit a folder of text files:   spectral-spark ingest --source folders --input {output}/notes"
-        " --output out/notes/corpus",
+        " --output out/notes/corpus --holdout 100",
         "                                spectral-spark fit --corpus out/notes/corpus --model out/notes/model",
         "  the other verbs:              spectral-spark --help",
     )
