@@ -127,7 +127,7 @@ def node_hashes(spark: SparkSession, paths: Sequence[Sequence[str]]) -> tuple[np
 def _counts(frame: DataFrame, columns: DocumentColumns) -> tuple[Column, Column, Column]:
     if columns.terms or columns.counts:
         if not (columns.terms and columns.counts):
-            raise InputError("termsCol and countsCol go together: give both or neither")
+            raise InputError("`termsCol` and `countsCol` go together: give both or neither")
         terms, counts = _column(frame, columns.terms, "termsCol"), _column(frame, columns.counts, "countsCol")
         _check_array(frame.schema[columns.terms].dataType, IntegralType, columns.terms, "whole numbers (word ids)")
         _check_array(frame.schema[columns.counts].dataType, NumericType, columns.counts, "numbers (counts)")
@@ -139,7 +139,7 @@ def _counts(frame: DataFrame, columns: DocumentColumns) -> tuple[Column, Column,
     if kind.typeName() != "vectorudt" and "VectorUDT" not in type(kind).__name__:
         raise InputError(
             f"column '{name}' is {kind.simpleString()}, not a pyspark.ml Vector of counts; make one with "
-            "CountVectorizer, or name array columns with termsCol and countsCol"
+            "CountVectorizer, or name array columns with `termsCol` and `countsCol`"
         )
     vector = F.unwrap_udt(F.col(_quoted(name)))
     dense = F.sequence(F.lit(0), F.size(vector["values"]) - 1)
@@ -157,7 +157,7 @@ def _word_ids(terms: Column, kind: DataType) -> Column:
 
 def _path(frame: DataFrame, columns: DocumentColumns, layers: int | None) -> Column:
     if layers is not None and layers < 2:
-        raise InputError(f"layers is {layers}; a tree has at least 2: the root and the documents")
+        raise InputError(f"`layers` is {layers}; a tree has at least 2: the root and the documents")
     if columns.path is None or layers == 2:
         return F.array().cast("array<string>")
     path = _column(frame, columns.path, "pathCol")
@@ -178,7 +178,7 @@ def _check_array(kind: DataType, element: type[DataType], name: str, wanted: str
 
 def _column(frame: DataFrame, name: str | None, parameter: str) -> Column:
     if name not in frame.columns:
-        raise InputError(f"there is no column '{name}' ({parameter}); the columns are {', '.join(frame.columns)}")
+        raise InputError(f"there is no column '{name}' (`{parameter}`); the columns are {', '.join(frame.columns)}")
     return F.col(_quoted(name))
 
 

@@ -51,8 +51,8 @@ def check_memory(documents: int, vocab_size: int, basis_size: int, spark: Any) -
             where += f" and {need.worker / GIB:.1f} GiB in each of {workers} Python workers beside it"
         raise CapacityError(
             f"{documents:,} documents over {vocab_size:,} words with a basis of {basis_size} columns need about "
-            f"{where}, {free / GIB:.1f} GiB are free; use fewer words (--vocab-size), a smaller k or basisSize, "
-            + ("fewer cores (--master local[1]), or a larger machine" if workers else "or a larger driver")
+            f"{where}, {free / GIB:.1f} GiB are free; use fewer words (`vocabSize`), a smaller `k` or `basisSize`, "
+            + ("fewer cores (`master=local[1]`), or a larger machine" if workers else "or a larger driver")
         )
     return need
 

@@ -137,5 +137,5 @@ def _is_vector(kind: DataType) -> bool:
 
 def _id(frame: DataFrame, name: str) -> Column:
     if name not in frame.columns:
-        raise InputError(f"there is no column '{name}' (idCol); the columns are {', '.join(frame.columns)}")
+        raise InputError(f"there is no column '{name}' (`idCol`); the columns are {', '.join(frame.columns)}")
     return F.col(f"`{name}`").cast("string")

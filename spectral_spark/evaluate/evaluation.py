@@ -81,7 +81,7 @@ def evaluate(
     """
     test, train = _documents(corpus, model, "test"), _documents(corpus, model, "train")
     if test.isEmpty():
-        raise InputError("the corpus has no test documents; ingest it with --holdout N to set some aside")
+        raise InputError("the corpus has no test documents; ingest it with `holdout` to set some aside")
     return evaluate_topics(
         test, train, CORPUS_COLUMNS, ScoredTopics.of_model(model), progress=progress, seed=seed
     )

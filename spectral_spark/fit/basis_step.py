@@ -60,10 +60,10 @@ def check_basis(basis: Basis, vocab_size: int, words: tuple[str, ...] | None, k:
     """Refuse a given basis that does not fit the documents or the number of topics."""
     if basis.vocab_size != vocab_size:
         raise InputError(f"the basis is over {basis.vocab_size} words and the documents over {vocab_size}; bring the "
-                         "documents into the vocabulary of the basis, as fit --basis does")
+                         "documents into the vocabulary of the basis, as spectral-spark fit does when given a `basis`")
     if words and basis.vocabulary_fingerprint and not is_fingerprint_of(basis.vocabulary_fingerprint, words):
         raise InputError("the basis was made for other words than the documents', or in another order; bring the "
-                         "documents into the vocabulary of the basis, as fit --basis does")
+                         "documents into the vocabulary of the basis, as spectral-spark fit does when given a `basis`")
     if k != "auto" and int(k) > basis.size:
-        raise SettingsError(f"k is {k} but the basis has {basis.size} columns; make one for that many topics "
-                            "(spectral-spark basis --k), or ask for fewer")
+        raise SettingsError(f"`k` is {k} but the basis has {basis.size} columns; make a basis with this `k`, or ask "
+                            "for fewer topics")

@@ -45,7 +45,7 @@ def fit_topics(
     """Fit topics to the documents of a DataFrame."""
     started = time.perf_counter()
     if vocabulary and vocab_size and len(vocabulary) != vocab_size:
-        raise InputError(f"vocabSize is {vocab_size} but the vocabulary has {len(vocabulary)} words")
+        raise InputError(f"`vocabSize` is {vocab_size} but the vocabulary has {len(vocabulary)} words")
     size = len(vocabulary) if vocabulary else vocab_size
     source = inspect_documents(frame, columns, layers=settings.tree_layers, vocab_size=size)
     words = vocabulary_fingerprint(vocabulary)

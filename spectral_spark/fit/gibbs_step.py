@@ -46,7 +46,7 @@ def _after_sampling(start: RefineState, corpus: CountedCorpus, settings: FitSett
         started = time.perf_counter()
         if backend_name(options.backend) == "numpy":
             run.warn("numba is not installed on the driver, so sampling takes about twenty times as long; install it, "
-                     "or turn sampling off (exploreSweeps=0, --explore-sweeps 0)")
+                     "or turn sampling off with `exploreSweeps=0`")
         with run.progress.watch(spark, f"sampling, {sweeps} sweeps", 0, sample_rounds(corpus)):
             sample = take_sample(corpus)
             explorer = GibbsSampler(

@@ -50,9 +50,9 @@ def warn_of_fixed_tree(moments: MomentState, run: Run) -> None:
         nodes = int((moments.census.documents > 0).sum())
         size = node_state_bytes(moments.basis.vocab_size, moments.basis.size, nodes) / 2**20
         run.warn(
-            f"with weighting 'uniform' the sums of {nodes} nodes would take {size:,.0f} MiB, more than "
+            f"with `weighting=uniform` the sums of {nodes} nodes would take {size:,.0f} MiB, more than "
             f"{NODE_STATES_LIMIT >> 20}, and are not kept apart: this model can be used, but not updated or merged; "
-            "fit with weighting 'tokens' or 'ess', or cut the tree with layers, for one that can"
+            "for one that can, fit with `weighting=tokens` or `weighting=ess`, or cut the tree with `layers`"
         )
 
 
@@ -65,7 +65,7 @@ def check_room(corpus: CountedCorpus, basis: Basis, settings: FitSettings) -> No
     """Refuse, before any pass, an update of more nodes than can be kept apart."""
     if settings.weighting == "uniform" and not _node_states_fit(corpus, basis):
         raise InputError(
-            f"with weighting 'uniform' the sums of the {_nodes(corpus)} nodes of these documents would take more than "
+            f"with `weighting=uniform` the sums of the {_nodes(corpus)} nodes of these documents would take more than "
             f"{NODE_STATES_LIMIT >> 20} MiB; update with fewer groups at a time"
         )
 

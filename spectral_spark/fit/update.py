@@ -175,7 +175,7 @@ def _already(moments: MomentState, source: str, options: UpdateOptions) -> bool:
     done = removal(source) in moments.sources if options.remove else source in moments.sources
     if done and not options.skip_known:
         what = "were removed from this model before" if options.remove else "are in this model already"
-        raise InputError(f"these documents (fingerprint {source}) {what}; skip them with --skip-known")
+        raise InputError(f"these documents (fingerprint {source}) {what}; skip them with `skipKnown=True`")
     return done
 
 

@@ -84,7 +84,7 @@ def column_means(arrays: Mapping[str, np.ndarray], missing: str) -> ColumnMeans:
     if missing == "refuse" and absent.any():
         raise InputError(
             f"{int(absent.sum())} values are missing (null or NaN), in {_columns(absent > 0)}; fill them, drop those "
-            "rows, or set missing to 'mean' (--missing mean) to put the column mean in their place"
+            'rows, or set `missing="mean"` to replace them by the mean of their column'
         )
     if (present == 0).any():
         raise InputError(f"no value at all in {_columns(present == 0)}; drop these columns")

@@ -58,7 +58,7 @@ class _Source:
         self._unpacked += len(data)
         if self._unpacked > self._limits.total:
             raise InputError(
-                f"archive '{self._name}' unpacks to more than {self._limits.total:,} bytes; raise --max-input-bytes if "
+                f"archive '{self._name}' unpacks to more than {self._limits.total:,} bytes; raise `max_input_bytes` if "
                 "you trust it"
             )
         if self._unpacked > _BOMB_FLOOR and self._unpacked > _BOMB_RATIO * max(self._raw.tell(), 1):

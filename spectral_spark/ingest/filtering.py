@@ -59,7 +59,7 @@ def screen(counted: DataFrame, settings: IngestSettings, work: Workplace) -> Scr
     if settings.missing_path == "error" and tally.get("null_path"):
         raise InputError(
             f"document tree: {tally['null_path']:,} documents have a null in their path; drop them "
-            "(--missing-path drop) or file them under 'unknown' (--missing-path unknown)"
+            "(`missing_path=drop`) or file them under 'unknown' (`missing_path=unknown`)"
         )
     return Screened(usable.select("doc_id", "path", "words", "counts"), read, dict(sorted(tally.items())))
 

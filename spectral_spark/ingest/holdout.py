@@ -54,7 +54,7 @@ def split_documents(usable: DataFrame, n_usable: int, settings: IngestSettings, 
     if holdout is None:
         return Split(choose(None, n_usable), _ids([]))
     if holdout.documents >= n_usable and not holdout.per_group:
-        raise SettingsError(f"holdout {holdout} of {n_usable:,} usable documents leaves none to train on")
+        raise SettingsError(f"a `holdout` of {holdout} leaves none of the {n_usable:,} usable documents to train on")
     spare = max(20, holdout.documents // 4)
     while True:
         candidates = _candidates(usable, holdout, holdout.documents + spare, settings.seed, work)

@@ -31,7 +31,7 @@ class Holdout:
             return value
         match = re.fullmatch(r"([1-9]\d*)(/group)?", str(value).strip())
         if not match:
-            raise SettingsError(f"holdout '{value}' is not a count; give N or N/group, for example 1000 or 100/group")
+            raise SettingsError(f"`holdout` is '{value}'; give N or N/group, for example 1000 or 100/group")
         return cls(int(match[1]), match[2] is not None)
 
     def __str__(self) -> str:
@@ -104,26 +104,27 @@ class IngestSettings:
             _one_of("format", self.format, TABLE_FORMATS)
         for name in ("input", "output"):
             if not getattr(self, name):
-                raise SettingsError(f"{name} is empty; give a path")
+                raise SettingsError(f"`{name}` is empty; give a path")
         for name in ("vocab_size", "min_documents", "min_word_length", "min_tokens", "max_document_bytes",
                      "max_input_bytes"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise SettingsError(f"{name} is {value!r}; it must be a whole number of at least 1")
+                raise SettingsError(f"`{name}` is {value!r}; give a whole number of at least 1")
         if self.vocab_size > LARGEST_VOCABULARY:
-            raise SettingsError(f"vocab_size is {self.vocab_size:,}; word ids end at {LARGEST_VOCABULARY:,}")
+            raise SettingsError(f"`vocab_size` is {self.vocab_size:,}; word ids end at {LARGEST_VOCABULARY:,}")
         share = self.max_document_share
         if share is not None and not 0 < share <= 1:
-            raise SettingsError(f"max_document_share is {share}; it must be above 0 and at most 1")
+            raise SettingsError(f"`max_document_share` is {share}; give a number above 0 and up to 1")
         self._check_table()
 
     def _check_table(self) -> None:
         given = [name for name in ("text_col", "tokens_col", "path_cols", "id_col", "format") if getattr(self, name)]
         if self.source != "table":
             if given:
-                raise SettingsError(f"{', '.join(given)} belong to source 'table'; source is '{self.source}'")
+                used = ", ".join(f"`{name}`" for name in given)
+                raise SettingsError(f"{used} can be used only with `source=table`; the source is '{self.source}'")
         elif bool(self.text_col) == bool(self.tokens_col):
-            raise SettingsError("source 'table' needs either text_col or tokens_col")
+            raise SettingsError("`source=table` needs either `text_col` or `tokens_col`")
 
     @property
     def split(self) -> Holdout | None:
@@ -163,4 +164,4 @@ def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         near = get_close_matches(str(value), allowed, n=1)
         hint = f"; did you mean '{near[0]}'?" if near else ""
-        raise SettingsError(f"{name} '{value}' is not one of {', '.join(allowed)}{hint}")
+        raise SettingsError(f"`{name}` is '{value}'; choose one of {', '.join(allowed)}{hint}")

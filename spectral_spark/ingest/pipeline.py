@@ -116,8 +116,8 @@ def _write(
     documents = spark.read.schema(DOCUMENTS_SCHEMA).parquet(work.readable("documents"))
     found = contents(documents, split.vocabulary.fingerprint)
     if not found.documents.get(TRAIN):
-        given = f" of '{settings.vocabulary}'; lower" if settings.vocabulary else "; lower --min-documents or"
-        raise InputError(f"no training document has words enough in the vocabulary{given} --min-tokens")
+        given = f" of '{settings.vocabulary}'; lower" if settings.vocabulary else "; lower `min_documents` or"
+        raise InputError(f"no training document has enough words in the vocabulary{given} `min_tokens`")
     return found
 
 

@@ -90,7 +90,7 @@ def choose_vocabulary(
     if not rows.num_rows:
         raise InputError(
             f"no word is in at least {settings.min_documents} and at most {most:,} of the {n_training:,} training "
-            "documents; lower --min-documents or raise --max-document-share"
+            "documents; lower `min_documents` or raise `max_document_share`"
         )
     ids = pa.array(np.arange(rows.num_rows, dtype=np.int32))
     return Vocabulary(pa.table([ids, rows["term"], rows["documents"], rows["occurrences"]], names=SCHEMA.names)

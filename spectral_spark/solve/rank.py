@@ -95,7 +95,7 @@ def noise_floor_rank(evidence: RankEvidence) -> RankChoice:
         k = min(_gap_near(spectrum[solid], above), usable)
         why = f"{above} eigenvalues exceed the noise floor {floor:.3g}; the widest gap near that is after number {k}"
     if 2 * above > len(spectrum):
-        why += f"; more than half of the basis ({len(spectrum)} columns) is signal, a larger basis may show more topics"
+        why += f"; more than half of the basis ({len(spectrum)} columns) is signal: a larger `basisSize` may find more"
     return RankChoice(k, spectrum, floor, "noise-floor", why)
 
 

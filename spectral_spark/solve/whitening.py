@@ -51,7 +51,7 @@ def check_k(k: int, basis_size: int) -> None:
     if k > basis_size:
         raise SettingsError(
             f"k: {k} topics do not fit a basis of {basis_size} columns; "
-            f"lower k to at most {basis_size} or collect moments in a larger basis"
+            f"lower `k` to at most {basis_size} or raise `basisSize`"
         )
 
 
@@ -66,13 +66,13 @@ def whiten(second: np.ndarray, k: int) -> Whitening:
     if usable == 0:
         raise InputError(
             f"second moment: no eigenvalue is positive (the largest is {spectrum[0]:.3g}): words do not occur together "
-            "more than chance; use smaller concentrations, or more or longer documents"
+            "more than chance; use smaller `concentrations`, or more or longer documents"
         )
     if usable < k:
         raise InputError(
             f"second moment: only {usable} of the {k} largest eigenvalues are positive (number {usable + 1} is "
-            f"{spectrum[usable]:.3g}, the largest {spectrum[0]:.3g}); lower k to {usable} or less, "
-            "use smaller concentrations, or more documents"
+            f"{spectrum[usable]:.3g}, the largest {spectrum[0]:.3g}); lower `k` to {usable} or less, "
+            "use smaller `concentrations`, or more documents"
         )
     roots = np.sqrt(spectrum[:k])
     return Whitening(vectors[:, :k] / roots, vectors[:, :k] * roots, spectrum)

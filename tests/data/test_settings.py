@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from spectral_spark.cli.flags import whole_number
 from spectral_spark.cli.generate import generated_files
 from spectral_spark.data.setting import Audience, SettingsTable
 from spectral_spark.data.settings import HDP, IBP
@@ -51,7 +52,7 @@ def test_one_name_in_three_spellings() -> None:
     (Whole(1, word="auto"), "auto", "auto"), (Whole(1), "7", 7), (Whole(0), 3.0, 3), (Number(0, 1), "0.5", 0.5),
     (Number(0), 16, 16.0), (Choice(("a", "b")), "b", "b"), (Text(), "x", "x"), (TextOrWhole(), 1000, "1000"),
     (Texts(), "a, b", ["a", "b"]), (Texts(), ("a",), ["a"]), (PositiveNumbers(("auto",)), "0.5,2", [0.5, 2.0]),
-    (PositiveNumbers(), [1, 2], [1.0, 2.0]), (PositiveNumbers(), 2, [2.0]),
+    (whole_number(1), str(1 << 40), 1 << 40), (PositiveNumbers(), [1, 2], [1.0, 2.0]), (PositiveNumbers(), 2, [2.0]),
 ])
 def test_values_are_read(kind: ValueType, text: object, value: object) -> None:
     assert (kind(text) if isinstance(text, str) else kind.check(text)) == value

@@ -16,7 +16,7 @@ COSTS = KernelCosts(range=1e-5, moments=3e-5, refine=5e-5)
 
 
 def test_a_fit_that_cannot_fit_is_refused_with_numbers(spark: Any) -> None:
-    with pytest.raises(CapacityError, match=r"GiB on the driver and .* Python workers .*--vocab-size"):
+    with pytest.raises(CapacityError, match=r"GiB on the driver and .* Python workers .*`vocabSize`"):
         memory.check_memory(10, 100_000_000, 5_000, spark)
 
 

@@ -89,12 +89,12 @@ def test_fingerprint_ignores_order_and_notices_content(spark: SparkSession) -> N
 
 
 @pytest.mark.parametrize(("columns", "message"), [
-    (DocumentColumns("words"), r"no column 'words' \(featuresCol\); the columns are doc_id, path"),
+    (DocumentColumns("words"), r"no column 'words' \(`featuresCol`\); the columns are doc_id, path"),
     (DocumentColumns("doc_id"), "not a pyspark.ml Vector"),
     (DocumentColumns(None, "terms", None), "go together"),
     (DocumentColumns(None, "path", "counts"), "not an array of whole numbers"),
     (DocumentColumns(None, "terms", "counts", "doc_id"), "not array<string>"),
-    (DocumentColumns(None, "terms", "counts", "path", "name"), r"no column 'name' \(idCol\)"),
+    (DocumentColumns(None, "terms", "counts", "path", "name"), r"no column 'name' \(`idCol`\)"),
 ])
 def test_wrong_columns_are_refused_before_any_pass(spark: SparkSession, columns: DocumentColumns, message: str) -> None:
     with pytest.raises(InputError, match=message):

@@ -216,7 +216,7 @@ def test_a_basis_of_other_words_or_too_small_is_refused_before_any_pass(
         estimator(vocabulary=words[::-1]).setBasis(basis).fit(days[1])
     with pytest.raises(InputError, match="over 300 words and the documents over 301"):
         estimator(vocabSize=301).setBasis(basis).fit(days[1])
-    with pytest.raises(SettingsError, match="k is 100 but the basis has 16 columns"):
+    with pytest.raises(SettingsError, match="`k` is 100 but the basis has 16 columns"):
         estimator(k=100).setBasis(basis).fit(days[1])
 
 

@@ -17,18 +17,18 @@ def test_holdouts(value: str | int, holdout: Holdout) -> None:
 
 @pytest.mark.parametrize(("changes", "message"), [
     ({"source": "enorn"}, "did you mean 'enron'"),
-    ({"holdout": "0"}, "holdout '0' is not a count"),
+    ({"holdout": "0"}, "`holdout` is '0'; give N or N/group"),
     ({"holdout": "10%"}, "give N or N/group"),
-    ({"vocab_size": 0}, "vocab_size is 0"),
-    ({"vocab_size": 2**31}, "vocab_size is 2,147,483,648; word ids end at"),
-    ({"min_documents": 1.5}, "min_documents is 1.5"),
-    ({"max_document_share": 1.2}, "above 0 and at most 1"),
-    ({"missing_path": "ignore"}, "missing_path 'ignore' is not one of"),
-    ({"text_col": "x"}, "text_col belong to source 'table'"),
-    ({"source": "table"}, "either text_col or tokens_col"),
-    ({"source": "table", "text_col": "a", "tokens_col": "b"}, "either text_col or tokens_col"),
-    ({"source": "table", "text_col": "a", "format": "xls"}, "format 'xls' is not one of"),
-    ({"input": ""}, "input is empty"),
+    ({"vocab_size": 0}, "`vocab_size` is 0"),
+    ({"vocab_size": 2**31}, "`vocab_size` is 2,147,483,648; word ids end at"),
+    ({"min_documents": 1.5}, "`min_documents` is 1.5; give a whole number"),
+    ({"max_document_share": 1.2}, "give a number above 0 and up to 1"),
+    ({"missing_path": "ignore"}, "`missing_path` is 'ignore'; choose one of"),
+    ({"text_col": "x"}, "`text_col` can be used only with `source=table`"),
+    ({"source": "table"}, "either `text_col` or `tokens_col`"),
+    ({"source": "table", "text_col": "a", "tokens_col": "b"}, "either `text_col` or `tokens_col`"),
+    ({"source": "table", "text_col": "a", "format": "xls"}, "`format` is 'xls'; choose one of"),
+    ({"input": ""}, "`input` is empty"),
 ])
 def test_wrong_settings_say_what_to_do(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingsError, match=message):

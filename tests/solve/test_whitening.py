@@ -27,7 +27,7 @@ def test_the_spectrum_keeps_its_signs() -> None:
 
 
 def test_an_indefinite_second_moment_names_the_usable_rank() -> None:
-    with pytest.raises(InputError, match=r"only 2 of the 3 largest eigenvalues are positive.*lower k to 2"):
+    with pytest.raises(InputError, match=r"only 2 of the 3 largest eigenvalues are positive.*lower `k` to 2"):
         whiten(symmetric([3.0, 1.0, -0.5, -2.0]), 3)
     with pytest.raises(InputError, match="only 2 of the 3"):
         whiten(symmetric([3.0, 1.0, 0.0, 0.0]), 3)
@@ -40,5 +40,5 @@ def test_k_must_be_a_positive_whole_number(k: object) -> None:
 
 
 def test_k_beyond_the_basis_names_both() -> None:
-    with pytest.raises(SettingsError, match="5 topics do not fit a basis of 4 columns; lower k to at most 4"):
+    with pytest.raises(SettingsError, match="5 topics do not fit a basis of 4 columns; lower `k` to at most 4"):
         whiten(np.eye(4), 5)

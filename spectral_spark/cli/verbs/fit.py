@@ -152,7 +152,7 @@ def summary_lines(model: "SpectralHDPModel", output: str, seconds: float) -> lis
         f"model {output}: {model.k} topics from {number(summary.documents)} documents, {number(summary.tokens)} words, "
         f"in {len(summary.passes)} passes and {time}",
         *_about_k(summary),
-        *(f"  warning: {text}" for text in summary.extra.get("warnings", [])),
+        *(f"  warning: {with_flags(text)}" for text in summary.extra.get("warnings", [])),
         "  topics by share of the words:",
         *topic_lines(first_words(model), model=output),
     ]
