@@ -11,7 +11,7 @@ import numpy as np
 
 from spectral_spark.errors import InputError
 from spectral_spark.moments.projection import ProjectedBatch
-from spectral_spark.moments.symmetric_packing import pack2, pack_placements, pair_count
+from spectral_spark.moments.symmetric_packing import pack2, pack_placements, pair_count, pair_products
 from spectral_spark.moments.third_moment import CubeSums
 
 TOTALS = ("weight", "documents", "tokens")
@@ -137,7 +137,8 @@ def contract_words(projection: np.ndarray, word_weights: np.ndarray, word_third:
     for at in range(0, len(projection), _WORDS_PER_BLOCK):
         rows = slice(at, at + _WORDS_PER_BLOCK)
         twice = word_weights[rows, 2::3, None] * projection[rows, None, :]
-        third += _pair_products(projection[rows]) @ (word_third[rows] - (2.0 / 3.0) * twice.reshape(len(twice), -1))
+        pairs = pair_products(np.ascontiguousarray(projection[rows].T))
+        third += pairs @ (word_third[rows] - (2.0 / 3.0) * twice.reshape(len(twice), -1))
     placed = [pack_placements(third[:, slot * p : (slot + 1) * p], p) for slot in range(slots)]
     return {"second": contract_second(projection, word_weights[:, 1::3]), "third": np.stack(placed)}
 
@@ -149,17 +150,5 @@ def contract_second(projection: np.ndarray, weights: np.ndarray) -> np.ndarray:
     total = np.zeros((weights.shape[1], pair_count(projection.shape[1])))
     for at in range(0, len(projection), _WORDS_PER_BLOCK):
         rows = slice(at, at + _WORDS_PER_BLOCK)
-        total += weights[rows].T @ _pair_products(projection[rows]).T
+        total += weights[rows].T @ pair_products(np.ascontiguousarray(projection[rows].T)).T
     return total
-
-
-def _pair_products(rows: np.ndarray) -> np.ndarray:
-    """b_i b_j for all i ≤ j: (r, p) → (pairs, r), in the order of packed pairs."""
-    columns = np.ascontiguousarray(rows.T)
-    p = len(columns)
-    products = np.empty((pair_count(p), rows.shape[0]))
-    start = 0
-    for i in range(p):
-        np.multiply(columns[i:], columns[i], out=products[start : start + p - i])
-        start += p - i
-    return products

@@ -1,17 +1,16 @@
-"""A MomentState on disk: .npy for sums, Parquet for the tree, JSON for the rest."""
+"""The fields of a MomentState on disk: .npy for sums, Parquet for the tree, JSON for the rest."""
 
-import os
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
 import pyarrow as pa
 
 from spectral_spark.errors import FormatError, SpectralError
-from spectral_spark.files.directories import SavedDirectory, Staging, new_directory, open_directory
+from spectral_spark.files.directories import SavedDirectory, Staging
 from spectral_spark.moments.basis import Basis
 from spectral_spark.moments.group_moments import DistinctParts, GroupStatistics
 from spectral_spark.moments.leaf_moments import LeafMoments
-from spectral_spark.moments.moment_state import MomentState
 from spectral_spark.moments.symmetric_packing import pair_count, triple_count
 from spectral_spark.tree.census import Census
 from spectral_spark.tree.nodes import DocumentTree
@@ -23,21 +22,12 @@ _GROUP = ["counts", "first", "second"]
 _DISTINCT = [field.name for field in fields(DistinctParts)]
 
 
-def save_state(state: MomentState, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    with new_directory(path, STATE_KIND, STATE_VERSION, overwrite=overwrite) as staging:
-        write_state(state, staging, "")
-
-
-def load_state(path: str | os.PathLike[str]) -> MomentState:
-    return read_state(open_directory(path, STATE_KIND, STATE_VERSION), "")
-
-
-def write_state(state: MomentState, staging: Staging, prefix: str) -> None:
-    """Write all files of the state below ``prefix`` ("" or ending in ``/``)."""
-    state.basis.write_into(staging, f"{prefix}basis/")
-    for name, half in zip("ab", state.half_samples, strict=True):
+def write_fields(state: Mapping[str, Any], staging: Staging, prefix: str) -> None:
+    """Write all fields of a state below ``prefix`` ("" or ending in ``/``)."""
+    basis, census, groups = state["basis"], state["census"], state["groups"]
+    basis.write_into(staging, f"{prefix}basis/")
+    for name, half in zip("ab", state["half_samples"], strict=True):
         _write_arrays(staging, f"{prefix}half_{name}/", half, _LEAF)
-    census = state.census
     staging.write_table(f"{prefix}tree", pa.table({
         "path": pa.array([list(path) for path in census.tree.paths], pa.list_(pa.string())),
         "documents": pa.array(census.documents, pa.int64()),
@@ -45,22 +35,21 @@ def write_state(state: MomentState, staging: Staging, prefix: str) -> None:
         "tokens_squared": pa.array(census.tokens_squared, pa.float64()),
         **({} if census.tokens_cubed is None else {"tokens_cubed": pa.array(census.tokens_cubed, pa.float64())}),
     }))
-    staging.write_array(f"{prefix}node_first", state.node_first)
-    staging.write_array(f"{prefix}noise", state.noise)
-    groups = state.groups
+    staging.write_array(f"{prefix}node_first", state["node_first"])
+    staging.write_array(f"{prefix}noise", state["noise"])
     if groups is not None:
         _write_arrays(staging, f"{prefix}groups/", groups, _GROUP)
         if groups.distinct is not None:
             _write_arrays(staging, f"{prefix}groups/distinct_", groups.distinct, _DISTINCT)
     staging.write_json(f"{prefix}state.json", {
         "version": STATE_VERSION,
-        "weighting": state.weighting,
-        "cap": state.cap,
-        "slots": [slot if isinstance(slot, str) else list(slot) for slot in state.slots],
-        "sources": list(state.sources),
-        "dropped": state.dropped,
-        "basis": state.basis.fingerprint,
-        "vocabulary": state.basis.vocabulary_fingerprint,
+        "weighting": state["weighting"],
+        "cap": state["cap"],
+        "slots": [slot if isinstance(slot, str) else list(slot) for slot in state["slots"]],
+        "sources": list(state["sources"]),
+        "dropped": state["dropped"],
+        "basis": basis.fingerprint,
+        "vocabulary": basis.vocabulary_fingerprint,
         "groups": None if groups is None else {
             "paths": [list(path) for path in groups.paths],
             "by_length": groups.by_length,
@@ -69,14 +58,15 @@ def write_state(state: MomentState, staging: Staging, prefix: str) -> None:
     })
 
 
-def read_state(saved: SavedDirectory, prefix: str) -> MomentState:
-    """Read what :func:`write_state` wrote; parts that are missing or do not fit together are refused."""
+def read_fields(saved: SavedDirectory, prefix: str) -> dict[str, Any]:
+    """Read what :func:`write_fields` wrote. Parts that are missing or do not fit together are refused."""
     about = saved.read_json(f"{prefix}state.json")
     if not isinstance(about, dict) or not isinstance(about.get("version"), int):
-        raise FormatError(f"'{saved.path}/{prefix}state.json' is not a moment state")
+        raise FormatError(f"'{saved.path}/{prefix}state.json' does not describe a moment state; "
+                          "it was overwritten or is not ours")
     if about["version"] > STATE_VERSION:
-        raise FormatError(f"'{saved.path}' has moments of format {about['version']}; this package reads up to "
-                          f"{STATE_VERSION}: upgrade spectral_spark")
+        raise FormatError(f"'{saved.path}' holds moments of format {about['version']}, and this version reads up to "
+                          f"format {STATE_VERSION}; upgrade spectral_spark")
     try:
         state = _read(saved, prefix, about)
     except (KeyError, TypeError, ValueError, IndexError) as error:
@@ -87,23 +77,29 @@ def read_state(saved: SavedDirectory, prefix: str) -> MomentState:
     return state
 
 
-def _read(saved: SavedDirectory, prefix: str, about: dict[str, Any]) -> MomentState:
+def _read(saved: SavedDirectory, prefix: str, about: Mapping[str, Any]) -> dict[str, Any]:
     table = saved.read_table(f"{prefix}tree")
     paths = [tuple(path) for path in table["path"].to_pylist()]
     tree = DocumentTree.from_paths(paths)
     if list(tree.paths) != paths:
         raise FormatError(f"'{saved.path}/{prefix}tree': nodes are missing or out of order; the directory is damaged")
     counts = [name for name in table.column_names if name != "path"]
-    census = Census(tree, **{name: table[name].to_numpy() for name in counts})
     halves = [
         LeafMoments(**{field: saved.read_array(f"{prefix}half_{name}/{field}") for field in _LEAF}) for name in "ab"
     ]
-    return MomentState(
-        Basis.read_from(saved, f"{prefix}basis/"), about["weighting"], about["cap"],
-        tuple(slot if isinstance(slot, str) else tuple(slot) for slot in about["slots"]),
-        (halves[0], halves[1]), census, saved.read_array(f"{prefix}node_first"), saved.read_array(f"{prefix}noise"),
-        _read_groups(saved, prefix, about["groups"]), tuple(about["sources"]), about["dropped"],
-    )
+    return {
+        "basis": Basis.read_from(saved, f"{prefix}basis/"),
+        "weighting": about["weighting"],
+        "cap": about["cap"],
+        "slots": tuple(slot if isinstance(slot, str) else tuple(slot) for slot in about["slots"]),
+        "half_samples": (halves[0], halves[1]),
+        "census": Census(tree, **{name: table[name].to_numpy() for name in counts}),
+        "node_first": saved.read_array(f"{prefix}node_first"),
+        "noise": saved.read_array(f"{prefix}noise"),
+        "groups": _read_groups(saved, prefix, about["groups"]),
+        "sources": tuple(about["sources"]),
+        "dropped": about["dropped"],
+    }
 
 
 def _read_groups(saved: SavedDirectory, prefix: str, about: dict[str, Any] | None) -> GroupStatistics | None:
@@ -117,14 +113,16 @@ def _read_groups(saved: SavedDirectory, prefix: str, about: dict[str, Any] | Non
                            distinct=distinct)
 
 
-def _check(state: MomentState, about: dict[str, Any], path: str) -> None:
-    if about["basis"] != state.basis.fingerprint or about["vocabulary"] != state.basis.vocabulary_fingerprint:
-        raise FormatError(f"'{path}': the basis beside the moments is not the one they were collected in")
-    d, p, slots, nodes = state.basis.vocab_size, state.basis.size, len(state.slots), len(state.census.tree)
+def _check(state: Mapping[str, Any], about: Mapping[str, Any], path: str) -> None:
+    basis: Basis = state["basis"]
+    if about["basis"] != basis.fingerprint or about["vocabulary"] != basis.vocabulary_fingerprint:
+        raise FormatError(f"'{path}': the basis stored beside the moments is not the one they were collected in; "
+                          "restore the directory from a copy")
+    d, p, slots, nodes = basis.vocab_size, basis.size, len(state["slots"]), len(state["census"].tree)
     expected = {"totals": (slots, 3), "words": (slots, d), "first": (slots, p), "second": (slots, pair_count(p)),
                 "third": (slots, triple_count(p))}
-    found = {name: half.arrays()[name].shape for half in state.half_samples for name in expected}
-    if found != expected or state.node_first.shape != (nodes, p):
+    found = {name: half.arrays()[name].shape for half in state["half_samples"] for name in expected}
+    if found != expected or state["node_first"].shape != (nodes, p):
         raise FormatError(f"'{path}': moments of shapes {found}, expected {expected}; the directory is damaged")
 
 

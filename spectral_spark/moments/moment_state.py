@@ -5,18 +5,19 @@ Sums are kept unnormalised, in each document's own weight, so that yesterday's p
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from spectral_spark.errors import InputError
-from spectral_spark.files.directories import SavedDirectory, Staging
+from spectral_spark.files.directories import SavedDirectory, Staging, new_directory, open_directory
 from spectral_spark.moments.basis import Basis
 from spectral_spark.moments.coefficients import HDPCoefficients, hdp_coefficients, level_coefficients
 from spectral_spark.moments.group_moments import GroupAverages, GroupStatistics
 from spectral_spark.moments.leaf_moments import LeafMoments
+from spectral_spark.moments.moment_files import STATE_KIND, STATE_VERSION, read_fields, write_fields
 from spectral_spark.moments.projection import ProjectedMoments
 from spectral_spark.moments.sources import added, subtracted
 from spectral_spark.moments.symmetric_packing import unpack2, unpack3
@@ -161,28 +162,23 @@ class MomentState:
         return max(_relative(a, b) for a, b in pairs)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write a directory of .npy, Parquet and JSON files, complete or not at all."""
-        from spectral_spark.moments.moment_files import save_state
-
-        save_state(self, path, overwrite=overwrite)
+        """Write a directory of .npy, Parquet and JSON files. Either all of it is there afterwards or nothing."""
+        with new_directory(path, STATE_KIND, STATE_VERSION, overwrite=overwrite) as staging:
+            self.write_into(staging, "")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "MomentState":
-        from spectral_spark.moments.moment_files import load_state
-
-        return load_state(path)
+        """Read a directory that :meth:`save` wrote."""
+        return cls.read_from(open_directory(path, STATE_KIND, STATE_VERSION), "")
 
     def write_into(self, staging: Staging, prefix: str = "moments/") -> None:
         """Write into a directory that holds other things too."""
-        from spectral_spark.moments.moment_files import write_state
-
-        write_state(self, staging, prefix)
+        write_fields({field.name: getattr(self, field.name) for field in fields(self)}, staging, prefix)
 
     @classmethod
     def read_from(cls, saved: SavedDirectory, prefix: str = "moments/") -> "MomentState":
-        from spectral_spark.moments.moment_files import read_state
-
-        return read_state(saved, prefix)
+        """Read from a directory that holds other things too."""
+        return cls(**read_fields(saved, prefix))
 
     @cached_property
     def _both(self) -> LeafMoments:

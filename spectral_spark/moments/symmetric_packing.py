@@ -44,6 +44,17 @@ def triple_indices(p: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return _frozen(np.repeat(rows, per_pair)), _frozen(np.repeat(columns, per_pair)), _frozen(last)
 
 
+def pair_products(columns: np.ndarray) -> np.ndarray:
+    """x_i x_j for all i ≤ j, in the order of packed pairs: (p, n) → (pairs, n)."""
+    p = len(columns)
+    products = np.empty((pair_count(p), columns.shape[1]))
+    start = 0
+    for i in range(p):
+        np.multiply(columns[i:], columns[i], out=products[start : start + p - i])
+        start += p - i
+    return products
+
+
 def pack2(matrix: np.ndarray) -> np.ndarray:
     """Upper triangles of symmetric matrices: (..., p, p) → (..., pairs)."""
     rows, columns = pair_indices(matrix.shape[-1])

@@ -3,6 +3,7 @@
 import numpy as np
 
 from spectral_spark.errors import InputError
+from spectral_spark.moments.symmetric_packing import pair_indices, pair_products
 
 # Solvers square sums of products of entries.
 LARGEST_ENTRY = 1e100
@@ -51,22 +52,12 @@ class PairTensor:
     """
 
     def __init__(self, tensor: np.ndarray) -> None:
-        self.size = len(tensor)
-        rows, columns = np.triu_indices(self.size)
+        rows, columns = pair_indices(len(tensor))
         self._matrix = tensor[rows, columns] * np.where(rows == columns, 1.0, 2.0)[:, None]
 
     def contract(self, vectors: np.ndarray) -> np.ndarray:
         """T(I, x_r, x_r) for every column of ``vectors`` (k, r): shape (k, r)."""
-        return self._matrix.T @ self._pairs(vectors)
-
-    def _pairs(self, vectors: np.ndarray) -> np.ndarray:
-        pairs = np.empty((len(self._matrix), vectors.shape[1]))
-        start = 0
-        for row in range(self.size):
-            stop = start + self.size - row
-            np.multiply(vectors[row:], vectors[row], out=pairs[start:stop])
-            start = stop
-        return pairs
+        return self._matrix.T @ pair_products(vectors)
 
 
 def rank_one_sum(eigenvalues: np.ndarray, vectors: np.ndarray) -> np.ndarray:
