@@ -1,1 +1,1 @@
-"""What flows: batches of documents, the kernel protocol, and what every layer shares. NumPy only."""
+"""The data that flows between layers: batches of documents, the kernel protocol, seeded hashing. NumPy only."""

@@ -1,4 +1,4 @@
-"""Several kernels in one pass over the documents."""
+"""Runs several kernels in one pass over the documents."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from spectral_spark.data.kernel import Accumulator, Kernel
 
 @dataclass(frozen=True)
 class CompositeKernel:
-    """Runs kernels side by side. Names of shared arrays and of results are ``kernel name + "/" + own name``."""
+    """Runs kernels side by side. Shared arrays and results are named ``kernel name + "/" + their own name``."""
 
     kernels: Mapping[str, Kernel]
 
@@ -33,11 +33,11 @@ class _CompositeAccumulator:
 
 
 def joined(states: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Arrays of several kernels under one roof."""
+    """The arrays of several kernels in one dictionary, each name prefixed with that of its kernel."""
     return {f"{kernel}/{name}": array for kernel, state in states.items() for name, array in state.items()}
 
 
 def part(arrays: Mapping[str, np.ndarray], kernel: str) -> dict[str, np.ndarray]:
-    """The arrays of one kernel under their own names."""
+    """The arrays of one kernel, without the prefix."""
     head = f"{kernel}/"
     return {name.removeprefix(head): array for name, array in arrays.items() if name.startswith(head)}

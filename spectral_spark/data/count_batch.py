@@ -1,4 +1,4 @@
-"""A batch of documents: what every kernel eats."""
+"""A batch of documents: the input of every kernel of topic models."""
 
 from dataclasses import dataclass
 from functools import cached_property

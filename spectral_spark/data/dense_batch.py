@@ -1,4 +1,4 @@
-"""A batch of real vectors: what the kernels of this package eat."""
+"""A batch of real vectors: the input of the kernels of feature models."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 from spectral_spark.data.kernel import Kernel
 
 Runner = Callable[[Kernel, Mapping[str, np.ndarray], str], dict[str, np.ndarray]]
-"""``run(kernel, shared, name)`` takes a kernel once over all rows and returns the summed state."""
+"""``run(kernel, shared, name)`` runs a kernel once over all rows and returns the summed state."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class DenseBatch:
         return self.values.shape[1]
 
     def centred(self, mean: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """x − mean of shape (n, d) in float64; missing values sit at the mean, hence become zero."""
+        """x − mean of shape (n, d) in float64; missing values count as the mean and become zero."""
         return centred(self.values, mean, out)
 
 
@@ -53,7 +53,7 @@ def local_batches(values: np.ndarray, batch_rows: int = 1024) -> Iterator[DenseB
 
 
 def local_runner(values: np.ndarray, batch_rows: int = 1024) -> Runner:
-    """Runs kernels over an array of shape (n, d) in this process: the engine's stand-in without Spark."""
+    """Runs kernels over an array of shape (n, d) in this process, without Spark."""
     values = np.asarray(values)
 
     def run(kernel: Kernel, shared: Mapping[str, np.ndarray], name: str) -> dict[str, np.ndarray]:

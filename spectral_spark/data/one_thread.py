@@ -1,4 +1,4 @@
-"""Linear algebra on one thread of the driver: how many share a product decides how its sums are rounded."""
+"""Linear algebra on one thread: the number of BLAS threads changes how sums are rounded."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -11,7 +11,7 @@ Result = TypeVar("Result")
 
 
 def one_thread(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Make the bits of what a function returns independent of the number of cores."""
+    """Make the result of a function independent of the number of cores, bit for bit."""
 
     @wraps(function)
     def alone(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:

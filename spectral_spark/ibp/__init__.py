@@ -1,4 +1,4 @@
-"""The other model: moments and solve for binary, isFA and iICA features. NumPy only.
+"""Latent feature models: moments and solvers for binary, isFA and iICA features (formulas §10). NumPy only.
 
     x = offset + Φ z + ε            binary  z_i ∈ {0, 1}, P(z_i = 1) = π_i
     x = offset + Φ (z ∘ y) + ε      isfa    y standard normal;   iica   y standard Laplace (E y² = 2)
@@ -17,7 +17,7 @@ W3, W4                ``WhitenedCumulants.third``, ``.fourth`` (pairs × pairs)
 z, z ∘ y              ``most_likely`` codes, posterior ``mean`` and ``activity``
 ====================  =====================================================================
 
-What the moments cannot tell is returned in one canonical form: columns are ordered by the variance they explain; in
+Where the moments leave a choice, the result has a canonical form: columns are ordered by the variance they explain; in
 isFA and iICA the sign of a column is free and the entry of largest magnitude is made positive, the scale is fixed by
 the variance of y (1 or 2); Gaussian factors that are always on (isFA with π = 1) are known only as a subspace and come
 as its principal axes; a binary model with a free offset cannot tell z from 1 − z and gets the sign rule of isFA.

@@ -1,4 +1,4 @@
-"""Second pass: the covariance, whole when d is small, its action on a few directions when it is not."""
+"""Second pass: the covariance, complete if d is small, otherwise its product with a few directions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""One orthogonal basis for the whitened third and fourth cumulant together."""
+"""Joint decomposition of the whitened third and fourth cumulants in one orthogonal basis (formulas §10)."""
 
 from dataclasses import dataclass
 
@@ -99,7 +99,7 @@ def joint_decomposition(
 def finish(
     contraction: Contraction, vectors: np.ndarray, weights: tuple[float, float], solver: str
 ) -> CumulantDecomposition:
-    """Eigenvalues of both tensors along given orthogonal columns, and what they leave unexplained."""
+    """Eigenvalues of both tensors along given orthogonal columns, and the share they leave unexplained."""
     third = (contraction.third(vectors) * vectors).sum(axis=0)
     fourth = (contraction.fourth(vectors) * vectors).sum(axis=0)
     total = float(np.dot(weights, contraction.norms()))
@@ -123,7 +123,7 @@ def _start(
 def _ascend(
     contraction: Contraction, vectors: np.ndarray, weights: tuple[float, float], steps: int
 ) -> tuple[float, np.ndarray]:
-    """The best point met within ``steps`` steps, or where the columns stop moving."""
+    """The best point of ``steps`` steps, or the one where the columns converge."""
     best, best_vectors = -1.0, vectors
     for _ in range(steps):
         third, fourth = contraction.third(vectors), contraction.fourth(vectors)

@@ -55,7 +55,7 @@ class _CumulantAccumulator:
             self._add_chunk(np.ascontiguousarray(whitened[:, start : start + self._chunk_rows]))
 
     def _whiten(self, batch: DenseBatch) -> np.ndarray:
-        """Wᵀ(x−μ) of shape (k, n). Where no digits can be lost, the mean is taken off after the product."""
+        """Wᵀ(x−μ) of shape (k, n). If no digits can be lost, the mean is subtracted after the product."""
         if self._shift_is_safe:
             whitened = self._whitening.T @ batch.values.T
             whitened -= self._shift[:, None]
@@ -92,7 +92,7 @@ def _block_shapes(k: int) -> list[tuple[int, int]]:
 
 @lru_cache(maxsize=8)
 def _gather(k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where the packed entries of the third and fourth moment stand in what the accumulator holds."""
+    """Positions of the packed entries of the third and fourth moment in the accumulator's arrays."""
     i, j, l = triple_indices(k)
     third = pair_positions(k)[i, j] * k + l
     i, j, l, m = quadruple_indices(k)

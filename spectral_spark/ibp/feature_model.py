@@ -57,7 +57,7 @@ class FeatureModel:
         return np.argsort(-self.explained_variances, kind="stable")
 
     def ordered(self) -> "FeatureModel":
-        """The model with its columns in that order."""
+        """The model with its columns ordered by the variance they explain."""
         order = self.order()
         return replace(self, dictionary=self.dictionary[:, order], probabilities=self.probabilities[order])
 
@@ -79,7 +79,8 @@ class FeatureModel:
         flat = np.concatenate([chunk.flatten().to_numpy() for chunk in table["column"].chunks] or [np.zeros(0)])
         k, d = table.num_rows, len(offset)
         if k == 0 or len(flat) != k * d or about.get("kind") not in KINDS:
-            raise FormatError(f"'{saved.path}': {len(flat)} numbers are no dictionary of {d} × {k}; it is damaged")
+            raise FormatError(f"'{saved.path}': {len(flat)} numbers are not a dictionary of {d} × {k}; "
+                              "the directory is damaged")
         dictionary = np.ascontiguousarray(flat.reshape(k, d).T)
         return cls(about["kind"], dictionary, table["probability"].to_numpy(), offset, float(about["noise_variance"]))
 

@@ -1,4 +1,4 @@
-"""Log-likelihood of rows, and codes of any kind of model, behind one door."""
+"""Codes and log-likelihoods of rows under a model of any kind."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from spectral_spark.ibp.sparse_posterior import sparse_posterior
 
 @dataclass(frozen=True, eq=False)
 class RowFeatures:
-    """What a model says about n rows.
+    """Codes and log-likelihoods of n rows.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The paper's way: the third moment for components it sees clearly, the fourth for the rest."""
+"""The paper's decomposition: the third moment for components with |λ3| > 1, the fourth for the rest (formulas §10)."""
 
 import numpy as np
 
@@ -30,7 +30,7 @@ def paper_decomposition(cumulants: WhitenedCumulants, *, third: bool = True, see
 
 
 def _strongest(apply, found: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, float]:  # type: ignore[no-untyped-def]
-    """The unit vector orthogonal to ``found`` with the largest |eigenvalue| met from random starts, all at once."""
+    """The unit vector orthogonal to ``found`` with the largest |eigenvalue| from several random starts."""
     vectors = _normalised(_outside(found, rng.standard_normal((len(found), _STARTS))))
     for _ in range(_STEPS):
         moved = _normalised(_outside(found, apply(vectors)), vectors)
@@ -44,7 +44,7 @@ def _strongest(apply, found: np.ndarray, rng: np.random.Generator) -> tuple[np.n
 
 
 def _outside(found: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    for _ in range(2):                     # once more removes what rounding put back
+    for _ in range(2):                     # a second time removes rounding errors
         vectors = vectors - found @ (found.T @ vectors)
     return vectors
 

@@ -1,4 +1,4 @@
-"""Least squares given the codes: one more pass that makes a spectral dictionary as good as a sampler's."""
+"""Least squares given the codes: one more pass that makes a spectral dictionary as good as that of Gibbs sampling."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -89,9 +89,9 @@ def polish_features(
 
 
 def canonical_signs(model: FeatureModel, free_offset: bool) -> FeatureModel:
-    """The entry of largest magnitude of every column made positive, where the data leave its sign open.
+    """The model with the largest entry of every column positive, if the data do not determine the sign.
 
-    Sparse factors are symmetric; a binary z with a free offset becomes 1 − z and leaves its column to the offset.
+    Sparse factors are symmetric; with a free offset, a binary z becomes 1 − z and its column is added to the offset.
     """
     if model.law.is_binary and not free_offset:
         return model
@@ -115,7 +115,7 @@ def _refit(sums: Mapping[str, np.ndarray], model: FeatureModel, means: ColumnMea
     else:
         gram = sums["code_second"] / rows
         cross = sums["cross"] / rows + np.outer(means.mean, codes)
-    ridge = 1.0 / rows                    # one row's worth of the dictionary so far holds features that no row uses
+    ridge = 1.0 / rows                    # the last dictionary counts like one row: unused features keep their columns
     dictionary = np.linalg.solve(gram + ridge * np.eye(k), (cross + ridge * model.dictionary).T).T
     offset = means.mean - dictionary @ codes if free_offset else np.zeros(d)
     total = sums["squares"][0] / rows + (0.0 if free_offset else float(means.mean @ means.mean))

@@ -18,17 +18,17 @@ picks directions of large |λ4|, so one deviation misses half of them; three tak
 
 @dataclass(frozen=True, eq=False)
 class RecoveredFeatures:
-    """A model and what it was chosen from.
+    """A model and the estimates behind it.
 
     Attributes
     ----------
     model : the features, columns ordered by explained variance.
     from_mean, from_eigenvalues : π of shape (k,) each way, in the order of the model's columns. There is no estimate
         from the mean (NaN) in isFA and iICA.
-    offset_misfit : how far the mean is from what binary features without an offset would give (0 fits, 1 is what
-        centred data show).
+    offset_misfit : distance of the mean from that of binary features without an offset (0 fits perfectly, centred data
+        have 1).
     offset : "none" or "free", as used.
-    unidentified : how many always-on Gaussian factors are known as a subspace only.
+    unidentified : number of always-on Gaussian factors, of which only the subspace is known.
     """
 
     model: FeatureModel
@@ -81,10 +81,10 @@ def _binary(
 
 
 def _match_skewness(along: np.ndarray, skew: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Signs of shape (k,) that bring mean and skewness together, and how far apart they stay.
+    """Signs of shape (k,) for which mean and skewness agree best, and the remaining distances.
 
     Without an offset λ3 = 1/a − a for a = ±√(π/(1−π)), so a is one of two roots, one for each sign. Distances are
-    between angles arctan a, relative to the root's: 0 is a perfect match, 1 what centred data show.
+    between angles arctan a, relative to the root's: 0 is a perfect match, and centred data have 1.
     """
     root = np.hypot(skew / 2, 1.0)
     angles = np.arctan(np.stack([root - skew / 2, -root - skew / 2]))

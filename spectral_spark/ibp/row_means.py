@@ -1,4 +1,4 @@
-"""First pass: how many rows, their mean, and everything about the input that must be refused."""
+"""First pass: the number of rows, their mean, and checks of the input."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -68,7 +68,7 @@ class ColumnMeans:
 def column_means(arrays: Mapping[str, np.ndarray], missing: str) -> ColumnMeans:
     """Means from the state of :class:`MeanKernel`.
 
-    ``missing="refuse"`` raises when a value is missing, ``"mean"`` lets it stand for its column's mean. Infinite
+    ``missing="refuse"`` raises when a value is missing, ``"mean"`` replaces it by the mean of its column. Infinite
     values, empty columns, all-zero data and no data are refused either way.
     """
     rows = int(arrays["rows"][0])
@@ -94,15 +94,15 @@ def column_means(arrays: Mapping[str, np.ndarray], missing: str) -> ColumnMeans:
 
 
 def refuse_constant(variance: np.ndarray, mean: np.ndarray) -> None:
-    """Raise when a column does not vary beyond the rounding of its own mean, or beyond what can be squared."""
+    """Raise if a column is constant up to rounding, or too large to be squared."""
     beyond = ~np.isfinite(variance)
     if beyond.any():
         raise InputError(f"values too large to be squared in {_columns(beyond)}; divide all columns by a common number")
     constant = variance <= (1e-10 * np.abs(mean)) ** 2
     if constant.any():
         raise InputError(
-            f"constant values in {_columns(constant)}; they say nothing about the features and contradict noise of "
-            "equal variance: drop these columns"
+            f"constant values in {_columns(constant)}; they carry no information and contradict noise of equal "
+            "variance; drop these columns"
         )
 
 

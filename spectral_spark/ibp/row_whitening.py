@@ -1,4 +1,4 @@
-"""The k directions in which the features have unit covariance."""
+"""Whitening of rows: k directions in which the features have unit covariance (formulas §10)."""
 
 from dataclasses import dataclass
 

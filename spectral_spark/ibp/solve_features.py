@@ -1,4 +1,4 @@
-"""All passes of one fit, in order. Where the rows are is the runner's business."""
+"""All passes of one fit of latent features, in order; the runner knows where the rows are."""
 
 from dataclasses import dataclass
 
@@ -30,7 +30,7 @@ _ATTRIBUTES = {"probabilitiesFrom": "probabilities"}
 
 @dataclass(frozen=True)
 class IbpSettings:
-    """What a fit is asked for.
+    """Settings of a fit.
 
     Attributes
     ----------
@@ -40,11 +40,11 @@ class IbpSettings:
     solver : "joint" (W3 and W4 together) or "paper" (W3 where |λ| > 1, W4 for the rest).
     offset : "auto", "none" or "free", see :func:`recover.recover_features`.
     probabilities : "eigenvalues" or "mean", likewise.
-    polish : rounds of least squares given the most likely codes, each one more pass; 0 for none.
-    power_passes : passes of subspace iteration when the covariance is sketched, at least 2: after the first there is
-        but a random range.
-    noise_variance : σ² if it is known; estimated from the trailing spectrum when None.
-    seed : of the sketch and of the solvers' starts.
+    polish : rounds of least squares given the most likely codes; each is one more pass.
+    power_passes : passes of subspace iteration if the covariance is sketched, at least 2, since the range is random
+        during the first.
+    noise_variance : σ² if it is known, or None to estimate it from the trailing spectrum.
+    seed : random seed of the sketch and of the solvers' starts.
     """
 
     kind: str = IBP.default("kind")
@@ -67,7 +67,7 @@ class IbpSettings:
 
 @dataclass(frozen=True, eq=False)
 class IbpFit:
-    """A fitted model and how it came about."""
+    """A fitted model with the intermediate results behind it."""
 
     model: FeatureModel
     means: ColumnMeans
@@ -82,7 +82,7 @@ def fit_features(run: Runner, width: int, settings: IbpSettings) -> IbpFit:
 
     Parameters
     ----------
-    run : takes a kernel over all rows; :func:`batch.local_runner` for an array in memory.
+    run : runs a kernel over all rows; :func:`~spectral_spark.data.dense_batch.local_runner` for an array in memory.
     width : number of columns d.
 
     Examples
@@ -115,7 +115,7 @@ def fit_features(run: Runner, width: int, settings: IbpSettings) -> IbpFit:
 
 
 def planned_passes(width: int, settings: IbpSettings) -> int:
-    """How many times the rows will be looked at."""
+    """The number of passes over the rows."""
     return 2 + (1 if width <= EXACT_WIDTH else settings.power_passes) + settings.polish
 
 
@@ -127,7 +127,7 @@ def largest_state(width: int, settings: IbpSettings) -> int:
 
 
 def decompose(cumulants: WhitenedCumulants, kind: Kind, solver: str, seed: int) -> CumulantDecomposition:
-    """The decomposition by the solver of that name; W3 is left out where y is symmetric."""
+    """The decomposition by the solver of that name; W3 is not used if y is symmetric."""
     if solver == "paper":
         return paper_decomposition(cumulants, third=kind.is_binary, seed=seed)
     if kind.is_binary:

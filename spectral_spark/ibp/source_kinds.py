@@ -1,4 +1,4 @@
-"""The three models and what distinguishes them."""
+"""The three feature models and the constants that distinguish them."""
 
 from dataclasses import dataclass
 

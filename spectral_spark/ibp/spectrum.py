@@ -1,4 +1,4 @@
-"""Leading eigenpairs of the covariance, the level of the noise below them, and how many stand above it."""
+"""Leading eigenpairs of the covariance, the noise level below them, and the number of features above it."""
 
 from dataclasses import dataclass
 
@@ -46,7 +46,7 @@ class Spectrum:
 
 @dataclass(frozen=True)
 class FeatureCount:
-    """How many features, and why: the eigenvalue that had to be exceeded and the rule in words."""
+    """The number of features, the eigenvalue they had to exceed, and the rule in words."""
 
     k: int
     noise_edge: float
@@ -87,7 +87,7 @@ def _ritz(probe: np.ndarray, product: np.ndarray, trace: float, rows: int) -> Sp
 
 
 def choose_feature_count(spectrum: Spectrum, k: int | str, noise_variance: float | None = None) -> FeatureCount:
-    """k as given, or the number of eigenvalues above the upper edge of what noise alone would show.
+    """The given k, or the number of eigenvalues above the edge of pure noise.
 
     The edge is that of Marchenko and Pastur for the remaining d − k directions, with a margin of 5%, for noise of
     the given variance or, when None, of the mean of those directions.
@@ -118,7 +118,7 @@ def most_features(width: int, rows: float) -> int:
 
 
 def check_request(k: int, width: int, rows: float) -> None:
-    """Raise when k features are more than the columns, the rows or this package can support."""
+    """Raise if the columns, the rows or this package cannot support k features."""
     if k > width:
         raise InputError(f"k = {k} features in {width} columns: k must be at most the number of columns")
     if k > MAX_FEATURES:

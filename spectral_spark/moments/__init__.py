@@ -1,4 +1,6 @@
-"""What is counted: leaf moments in a basis, the additive state, HDP coefficients. NumPy only.
+"""Moments of documents in a basis, the additive moment state, HDP coefficients. NumPy only.
+
+Docstrings cite ``docs/formulas.md`` by section.
 
 | symbol | name here |
 |---|---|

@@ -1,4 +1,4 @@
-"""The small space in which moments are kept: p directions over d scaled words (formulas §3)."""
+"""The basis in which moments are kept: p directions over d scaled words (formulas §3)."""
 
 import os
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ BASIS_KIND, BASIS_VERSION = "spectral-basis", 1
 
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """B = diag(s) Q, fixed once; moments are comparable and additive only within one basis.
+    """B = diag(s) Q. Moments can be compared and added only within one basis.
 
     Attributes
     ----------
     scale : array of shape (d,), s, positive.
     directions : array of shape (d, p), Q, orthonormal columns.
-    vocabulary_fingerprint : of the d words, in their order; "" when they are not known.
+    vocabulary_fingerprint : fingerprint of the d words in their order, or "" if they are not known.
     """
 
     scale: np.ndarray
@@ -57,7 +57,7 @@ class Basis:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Of everything in it, the vocabulary included."""
+        """Fingerprint of the whole basis, the vocabulary included."""
         return fingerprint("basis", self.scale, self.directions, self.vocabulary_fingerprint)
 
     def __eq__(self, other: object) -> bool:
@@ -67,7 +67,7 @@ class Basis:
         return hash(self.fingerprint)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write a directory that several fits and sites can share."""
+        """Write a directory that several fits, also at different sites, can share."""
         with new_directory(path, BASIS_KIND, BASIS_VERSION, overwrite=overwrite) as staging:
             self.write_into(staging)
 
@@ -102,7 +102,7 @@ def load_shared_basis(path: str | os.PathLike[str]) -> tuple[Basis, tuple[str, .
     """The basis and its words."""
     saved = open_directory(path, BASIS_KIND, BASIS_VERSION)
     if not saved.has("vocabulary/part-0.parquet"):
-        raise FormatError(f"basis '{path}' was saved without its words; make it with 'spectral-spark basis'")
+        raise FormatError(f"basis '{path}' was saved without its words; create it with 'spectral-spark basis'")
     basis, words = Basis.read_from(saved), tuple(saved.read_table("vocabulary")["term"].to_pylist())
     if len(words) != basis.vocab_size:
         raise FormatError(f"basis '{path}' has {basis.vocab_size} rows and {len(words)} words; it is damaged")

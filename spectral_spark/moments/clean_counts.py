@@ -1,4 +1,4 @@
-"""What a batch must satisfy before it is counted: whole counts, bounded counts, documents with a third moment."""
+"""Validates and caps word counts, and drops documents that are too short for a third moment."""
 
 import numpy as np
 
@@ -23,7 +23,7 @@ def validate(batch: CountBatch) -> None:
         entry = int(np.flatnonzero(strange)[0])
         raise InputError(
             f"word ids: {batch.terms[entry]} {_where(batch, entry)}; the vocabulary has {batch.vocab_size} words, "
-            "0 is the first"
+            "numbered from 0"
         )
     if len(batch.nodes) != n or (n and batch.nodes.min() < 0):
         raise InputError(f"document tree: {len(batch.nodes)} nodes, lowest {batch.nodes.min(initial=0)}, "
@@ -31,7 +31,7 @@ def validate(batch: CountBatch) -> None:
 
 
 def capped(batch: CountBatch, cap: int | None) -> CountBatch:
-    """The batch with every count at most ``cap``: bursty words would dominate third moments. None: as it is."""
+    """The batch with counts of at most ``cap``, since bursty words would dominate third moments. None: unchanged."""
     if cap is None:
         return batch
     if not cap >= 1:
@@ -41,7 +41,7 @@ def capped(batch: CountBatch, cap: int | None) -> CountBatch:
 
 
 def drop_short(batch: CountBatch, minimum: int = FEWEST_WORDS) -> tuple[CountBatch, int]:
-    """The documents with at least ``minimum`` words, and how many had fewer."""
+    """The documents with at least ``minimum`` words, and the number of those with fewer."""
     keep = batch.lengths >= minimum
     dropped = int(len(keep) - keep.sum())
     return (batch, 0) if dropped == 0 else (selected(batch, keep), dropped)
@@ -57,7 +57,7 @@ def selected(batch: CountBatch, keep: np.ndarray) -> CountBatch:
 
 
 def prepared(batch: CountBatch, vocab_size: int, cap: int | None) -> tuple[CountBatch, int]:
-    """Validated, capped, without documents that are then too short; and how many those were."""
+    """The batch validated, capped and without documents that are then too short, and the number of the latter."""
     if batch.vocab_size != vocab_size:
         raise InputError(f"documents over {batch.vocab_size} words, a vocabulary of {vocab_size}; "
                          "map them to the vocabulary of the fit")

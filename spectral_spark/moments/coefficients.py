@@ -1,4 +1,4 @@
-"""How much of a document's moments is shared with the root: the HDP coefficients C2 … C6 (formulas §1).
+"""The HDP coefficients C2 … C6: how the moments of documents follow from those of the root (formulas §1).
 
 Nodes at level l are drawn around their parent with concentration g_l, documents around their node with the last one,
 at whatever level that node is.
@@ -25,7 +25,7 @@ class HDPCoefficients:
 
     @property
     def kappa(self) -> float:
-        """c6 / c3^(3/2): all that the root moments can tell about the concentrations (formulas §5)."""
+        """c6 / c3^(3/2): all that root moments reveal about the concentrations (formulas §5)."""
         return self.c6 / self.c3**1.5
 
 
@@ -87,7 +87,7 @@ def level_coefficients(
 
 
 def checked_concentrations(concentrations: Sequence[float] | np.ndarray, *, allow_none: bool = False) -> np.ndarray:
-    """As a float array; refused when empty (unless allowed) or not positive and finite."""
+    """The concentrations as a float array; they must be positive and finite, and not empty unless allowed."""
     try:
         g = np.asarray(concentrations, dtype=float)
     except (TypeError, ValueError):

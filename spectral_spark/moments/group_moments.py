@@ -18,7 +18,7 @@ FEWEST_DISTINCT = 3
 
 
 class GroupSums:
-    """Second moments of each group and, for averages over *distinct* documents, what pairs a document with itself.
+    """Second moments of each group and, for averages over distinct documents, products of a document with itself.
 
     With u a document's weight within its group (1, or its words m), y = Bᵀc and φ1 = y/m:
     "group_second" (G, pairs), Σ u yyᵀ/(m(m−1)); "group_words" (d, G), Σ u c/(m(m−1)). For distinct documents also
@@ -99,7 +99,7 @@ class GroupAverages:
 
 @dataclass(frozen=True, eq=False)
 class DistinctParts:
-    """What products of a document with itself contribute, to be taken off.
+    """The contributions of products of a document with itself, which are subtracted.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class GroupStatistics:
     counts : array of shape (G, 4): documents, Σm, Σm², Σm³.
     first : array of shape (G, p), Σ u φ1.
     second : array of shape (G, pairs), Σ u φ2 packed.
-    distinct : for averages over distinct documents (groups under about 50 documents need them), or None.
+    distinct : sums for averages over distinct documents, needed by groups under about 50 documents, or None.
     """
 
     paths: tuple[Path, ...]
@@ -141,7 +141,7 @@ class GroupStatistics:
         return power_sums(self.counts, self.by_length)
 
     def averages(self, factor: np.ndarray) -> GroupAverages:
-        """Averages with group weights f W, f of shape (G,); over distinct documents where that was collected."""
+        """Averages with group weights f W, f of shape (G,); over distinct documents if their sums were collected."""
         if len(self.paths) == 0:
             raise InputError("group statistics: no group has enough documents; solve without groups")
         return self._plug_in(factor) if self.distinct is None else self._over_distinct(self.distinct, factor)
@@ -180,8 +180,8 @@ class GroupStatistics:
         return self._joined(other, -1.0)
 
     def _joined(self, other: "GroupStatistics", sign: float) -> "GroupStatistics":
-        """Groups of both. Distinct-document averages survive only if no group has documents in both: a coefficient of
-        its size sits inside their sums. What is left then are plug-in statistics."""
+        """The groups of both. Sums for distinct documents contain coefficients that depend on the group's size, so they
+        are kept only if no group has documents in both; otherwise plug-in statistics remain."""
         paths = tuple(sorted(set(self.paths) | set(other.paths)))
         at = {path: number for number, path in enumerate(paths)}
         mine = np.array([at[path] for path in self.paths], dtype=np.int64)
@@ -226,7 +226,7 @@ def distinct_counts(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarra
 
 
 def self_coefficients(sums: np.ndarray, factor: np.ndarray) -> np.ndarray:
-    """What the sums over documents need to know of their group in advance: f W/(W)₃ and f W/(W)₂, shape (G, 2)."""
+    """Coefficients of each group that the sums over documents need in advance, f W/(W)₃ and f W/(W)₂; shape (G, 2)."""
     total, pairs, triples = distinct_counts(sums)
     return np.stack([factor * total / triples, factor * total / pairs], axis=1)
 
@@ -239,7 +239,7 @@ def group_statistics(
     factor: np.ndarray,
     by_length: bool,
 ) -> GroupStatistics:
-    """Finish the arrays of a moment pass.
+    """Group statistics from the arrays of a moment pass.
 
     Parameters
     ----------

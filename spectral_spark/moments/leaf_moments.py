@@ -1,7 +1,7 @@
-"""The additive sums of formulas §2 over documents, and what they are once the words are contracted.
+"""Sums of document moments, and the moments in the basis that follow from them (formulas §2).
 
-A *slot* is a set of documents summed together: one slot for a whole corpus, or one per tree node where a weighting
-must be able to change later.
+A *slot* is a set of documents that are summed together: one slot for the whole corpus, or one per tree node if weights
+may change later.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ class LeafSums:
         self.word_weights, self.word_third = np.zeros((vocab_size, 3)), np.zeros((vocab_size, p))
 
     def add(self, batch: ProjectedBatch, weight: np.ndarray) -> np.ndarray:
-        """Add documents with weights η of shape (n,), all but the cubes; returns the weights w3 that those need."""
+        """Add documents with weights η of shape (n,), except for their cubes; returns the weights w3 for these."""
         w1, w2, w3 = weight * batch.per_word, weight * batch.per_pair, weight * batch.per_triple
         self.totals += weight.sum(), len(weight), batch.lengths.sum()
         self.first += w1 @ batch.y
@@ -47,8 +47,8 @@ class LeafSums:
 
 
 def sums_arrays(slots: list[LeafSums]) -> dict[str, np.ndarray]:
-    """What is shipped: "totals" (S, 3), "first" (S, p), "second" (S, pairs), "third" (S, triples) and, by word,
-    "word_weights" (d, 3 S) and "word_third" (d, p S)."""
+    """The arrays that leave an executor: "totals" (S, 3), "first" (S, p), "second" (S, pairs), "third" (S, triples)
+    and, by word, "word_weights" (d, 3 S) and "word_third" (d, p S)."""
     single = slots[0]
     return {
         "totals": np.stack([slot.totals for slot in slots]),
@@ -62,7 +62,7 @@ def sums_arrays(slots: list[LeafSums]) -> dict[str, np.ndarray]:
 
 @dataclass(frozen=True, eq=False)
 class LeafMoments:
-    """Unnormalised moments of S slots in the basis, words contracted: small, and additive like the sums.
+    """Unnormalised moments of S slots in the basis: small, and additive like the sums.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class LeafMoments:
 
     @classmethod
     def from_sums(cls, sums: Mapping[str, np.ndarray], projection: np.ndarray) -> "LeafMoments":
-        """Contract what is kept by word with the projection B of shape (d, p): M2 = Y2 − …, M3 = P3 − … (§2)."""
+        """Contract the sums kept by word with the projection B of shape (d, p) (formulas §2)."""
         correction = contract_words(projection, sums["word_weights"], sums["word_third"])
         slots = len(sums["totals"])
         words = sums["word_weights"].reshape(len(projection), slots, 3)[:, :, 0].T
@@ -97,7 +97,7 @@ class LeafMoments:
         return {name: getattr(self, name) for name in ("totals", "words", "first", "second", "third")}
 
     def moved(self, slots: int, new_slot: np.ndarray) -> "LeafMoments":
-        """The same among ``slots`` slots, where slot i of these is ``new_slot[i]``."""
+        """The same moments among ``slots`` slots, where slot i becomes ``new_slot[i]``."""
         moved = {}
         for name, array in self.arrays().items():
             moved[name] = np.zeros((slots, *array.shape[1:]))
@@ -120,7 +120,7 @@ class LeafMoments:
 
 
 def contract_words(projection: np.ndarray, word_weights: np.ndarray, word_third: np.ndarray) -> dict[str, np.ndarray]:
-    """What the diagonal terms of φ2 and φ3 subtract; additive over blocks of words, so it may be done in pieces.
+    """The diagonal terms that φ2 and φ3 subtract; additive over blocks of words.
 
     Parameters
     ----------

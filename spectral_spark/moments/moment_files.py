@@ -62,8 +62,8 @@ def read_fields(saved: SavedDirectory, prefix: str) -> dict[str, Any]:
     """Read what :func:`write_fields` wrote. Parts that are missing or do not fit together are refused."""
     about = saved.read_json(f"{prefix}state.json")
     if not isinstance(about, dict) or not isinstance(about.get("version"), int):
-        raise FormatError(f"'{saved.path}/{prefix}state.json' does not describe a moment state; "
-                          "it was overwritten or is not ours")
+        raise FormatError(f"'{saved.path}/{prefix}state.json' is not a moment state; restore the directory from "
+                          "a copy, or collect the moments again")
     if about["version"] > STATE_VERSION:
         raise FormatError(f"'{saved.path}' holds moments of format {about['version']}, and this version reads up to "
                           f"format {STATE_VERSION}; upgrade spectral_spark")

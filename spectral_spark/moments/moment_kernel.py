@@ -1,4 +1,4 @@
-"""The moment pass: everything a fit needs to know about the documents, summed in one pass over them."""
+"""The moment pass: everything that solving needs to know about the documents, summed in one pass."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Sets up a moment pass for a corpus and turns its sums into a MomentState."""
+"""Plans a moment pass for a corpus and turns its sums into a MomentState."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +21,7 @@ SMALL_GROUP = 50
 
 @dataclass(frozen=True, eq=False)
 class MomentPlan:
-    """A kernel, the arrays it needs on the executors, and how to finish its sums.
+    """A kernel, the arrays it needs on the executors, and what turns its sums into a state.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class MomentPlan:
         groups : statistics per group: "none", "plug-in" (additive over days) or "distinct" (averages over distinct
             documents, for groups under about 50 documents; groups under 3 are left out of them); "auto" takes the
             latter if there are such groups.
-        node_states : keep the sums of every node apart, so that weighting "uniform" can follow a tree that grows.
+        node_states : keep the sums of every node separately, so that weighting "uniform" can follow a growing tree.
         """
         if groups not in GROUP_STATISTICS:
             raise SettingsError(f"group statistics {groups!r}: choose one of {', '.join(GROUP_STATISTICS)}")
@@ -92,7 +92,7 @@ class MomentPlan:
         return self.kernel.state_bytes(self.basis.size, len(self.census.tree))
 
     def travelling_bytes(self, documents: float) -> int:
-        """The same without the rows of nodes that so many documents cannot touch; those stay where they are."""
+        """State size, counting only the nodes that this many documents can reach; other rows are not sent."""
         return self.kernel.state_bytes(self.basis.size, min(len(self.census.tree), int(2 * documents)))
 
     def finish(
@@ -108,7 +108,7 @@ class MomentPlan:
         census = Census(self.census.tree, counts[:, 0].astype(np.int64), *counts[:, 1:].T)
         self._check(census)
         b = self.basis.projection
-        with ThreadPoolExecutor(2) as pool:                 # each half by itself: the same bits, in half the time
+        with ThreadPoolExecutor(2) as pool:                 # the halves do not depend on each other
             one, other = pool.map(lambda half: LeafMoments.from_sums(half, b), (half_a, half_b))
         return MomentState(
             self.basis, self.weighting, self.kernel.cap, self.slots, (one, other), census,
@@ -128,7 +128,7 @@ class MomentPlan:
         )
 
     def _check(self, counted: Census) -> None:
-        """Weights that depend on the census are wrong if the pass met other documents than the census."""
+        """Weights that depend on the census are wrong if the pass saw other documents than the census."""
         wrong = np.flatnonzero(counted.documents != self.census.documents)
         if len(wrong) and (self.weighting == "uniform" or self.kernel.distinct):
             node = int(wrong[0])
@@ -139,7 +139,7 @@ class MomentPlan:
 
 
 def _own_factor(census: Census, weighting: str) -> np.ndarray:
-    """What a document's own weight (m or 1) is multiplied with at each node, up to a constant."""
+    """The factor of a document's own weight (m or 1) at each node, up to a constant."""
     return node_weights(census, weighting).factor if weighting == "uniform" else np.ones(len(census.tree))
 
 

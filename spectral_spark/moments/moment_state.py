@@ -1,6 +1,6 @@
-"""The moment store: a small, additive summary of a corpus from which any k, solver and concentrations can be tried.
+"""The moment state: a small, additive summary of a corpus that can be solved for any k, solver and concentrations.
 
-Sums are kept unnormalised, in each document's own weight, so that yesterday's plus today's is the state of both days.
+Sums are unnormalised and use each document's own weight, so that the states of two days add up to that of both.
 """
 
 import os
@@ -45,8 +45,8 @@ class MomentState:
     node_first : array of shape (nodes, p), Σ u Bᵀc/m over each node's own documents, u = m or 1.
     noise : array of shape (bins, 2), documents by the size of η/(m−1) (see ``MomentKernel``).
     groups : statistics per group, or None.
-    sources : fingerprints of what went in, and of what was taken out (see ``moments.sources``).
-    dropped : documents that were too short.
+    sources : fingerprints of what was added and of what was removed (see ``moments.sources``).
+    dropped : number of documents that were too short.
     """
 
     basis: Basis
@@ -72,7 +72,7 @@ class MomentState:
 
     @cached_property
     def weights(self) -> NodeWeights:
-        """Document weights of the tree as it is now."""
+        """Document weights for the current tree."""
         return node_weights(self.census, self.weighting)
 
     @property
@@ -108,9 +108,9 @@ class MomentState:
         return self._total.words[0] / self._total.totals[0, 0]
 
     def node_means(self) -> np.ndarray:
-        """BᵀM1 of the documents at or below each node, weighted as the weighting says; array of shape (nodes, p).
+        """BᵀM1 of the documents at or below each node, with the document weights; array of shape (nodes, p).
 
-        A node without documents (all were removed) gets its parent's.
+        A node whose documents were all removed gets the mean of its parent.
         """
         tree, census = self.census.tree, self.census
         if self.weighting == "uniform":
@@ -129,7 +129,7 @@ class MomentState:
         return means
 
     def coefficients(self, concentrations: Sequence[float]) -> HDPCoefficients:
-        """HDP coefficients of this tree, documents at unequal depth included; one number alone is the documents'."""
+        """HDP coefficients of this tree, also at unequal depth; a single number is the documents' concentration."""
         if len(concentrations) == 1:
             return hdp_coefficients(concentrations)
         own = self.census.tokens if self.weights.by_length else self.census.documents
@@ -156,7 +156,7 @@ class MomentState:
     __hash__ = None  # type: ignore[assignment]
 
     def difference(self, other: "MomentState") -> float:
-        """The largest difference of any sum, relative to the largest of its kind; infinite where shapes differ."""
+        """The largest difference of any sum, relative to the largest of its kind; infinite if shapes differ."""
         mine, theirs = _contents(self), _contents(other)
         pairs = [(mine[key], theirs.get(key)) for key in mine if isinstance(mine[key], np.ndarray)]
         return max(_relative(a, b) for a, b in pairs)
@@ -190,12 +190,12 @@ class MomentState:
 
     @cached_property
     def _node_factor(self) -> np.ndarray:
-        """What a document's own weight (m or 1) is multiplied with at each node: one unless nodes are averaged."""
+        """The factor of a document's own weight (m or 1) at each node: one unless nodes are averaged uniformly."""
         return self.weights.factor if self.weighting == "uniform" else np.ones(len(self.census.tree))
 
     @cached_property
     def _slot_factor(self) -> np.ndarray:
-        """The same for each slot; sums that are not kept by node carry their factors already."""
+        """The same for each slot; sums that are not kept by node contain their factors already."""
         index = self.census.tree.index
         return np.array([1.0 if isinstance(slot, str) else self._node_factor[index(slot)] for slot in self.slots])
 
@@ -238,7 +238,7 @@ def _joined(a: MomentState, b: MomentState, *, subtract: bool) -> MomentState:
 
 
 def _pruned(state: MomentState) -> MomentState:
-    """Without the nodes that have no documents left: a removed group leaves no trace, not even its name."""
+    """The state without the nodes that have no documents left, so that not even the name of a removed group stays."""
     tree, census = state.census.tree, state.census
     kept = np.flatnonzero((census.documents_below > 0) | (np.arange(len(tree)) == 0))
     if len(kept) == len(tree):
@@ -287,7 +287,7 @@ def _join_slots(
 
 
 def node_state_bytes(vocab_size: int, p: int, nodes: int) -> int:
-    """What keeping the states per node costs: two half samples of all moments and word totals for every node."""
+    """Size of states kept per node: two half samples of all moments and word totals for every node."""
     return 16 * nodes * (3 + vocab_size + p + p * (p + 1) // 2 + p * (p + 1) * (p + 2) // 6)
 
 

@@ -1,6 +1,7 @@
-"""Finding the basis: randomized subspace iteration on the scaled second moment (formulas §3).
+"""Finds the basis by randomized subspace iteration on the scaled second moment (formulas §3).
 
-One pass of :class:`RangeKernel` applies M2 to a block of vectors; a first pass gives the word means, hence the scales.
+One pass of :class:`RangeKernel` applies M2 to a block of vectors. The first pass also gives the word means, from which
+the scales follow.
 """
 
 from collections.abc import Mapping
@@ -71,17 +72,17 @@ def mean_words(sums: Mapping[str, np.ndarray]) -> np.ndarray:
 
 def apply_second_moment(sums: Mapping[str, np.ndarray], probe: np.ndarray) -> np.ndarray:
     """M2 X of shape (d, q) from the arrays of a range pass over the probe X."""
-    image: np.ndarray = sums["words"][:, 1:] * probe            # in place from here on: one (d, q) array is much
+    image: np.ndarray = sums["words"][:, 1:] * probe            # in place from here on: a (d, q) array is large
     np.subtract(sums["product"], image, out=image)
     image /= _weight(sums)
     return image
 
 
 def word_scale(mean: np.ndarray, exponent: float = 0.5, floor: float = 0.1) -> np.ndarray:
-    """s_w = (M1_w + ε)^(−exponent) of shape (d,): ½ makes the noise of M2 homogeneous, 0 leaves words as they are.
+    """s_w = (M1_w + ε)^(−exponent) of shape (d,): ½ makes the noise of M2 homogeneous, 0 leaves words unscaled.
 
-    ε is ``floor`` times the mean frequency of the words that occur, so that a word seen once cannot take a direction
-    of its own. The scales are relative: their geometric mean over the words' occurrences is one.
+    ε is ``floor`` times the mean frequency of the words that occur, so that a word seen once cannot claim a
+    direction of its own. The scales are relative: their geometric mean over the words' occurrences is one.
     """
     if not 0 <= exponent <= 1 or not floor > 0:
         raise SettingsError(f"word scaling exponent {exponent}, floor {floor}: give 0 to 1, and above 0")
@@ -93,14 +94,14 @@ def word_scale(mean: np.ndarray, exponent: float = 0.5, floor: float = 0.1) -> n
 
 
 def first_probe(vocab_size: int, columns: int, seed: int) -> np.ndarray:
-    """A random block to start from, shape (vocab_size, columns)."""
+    """The random block to start with, of shape (vocab_size, columns)."""
     if not 1 <= columns <= vocab_size:
         raise SettingsError(f"a basis of {columns} columns over {vocab_size} words; give between 1 and {vocab_size}")
     return np.random.default_rng([seed, 2]).standard_normal((vocab_size, columns))
 
 
 def next_probe(image: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """What to send through the next pass: diag(s) Q for an orthonormal basis Q of diag(s) (M2 X), shape (d, q)."""
+    """The block for the next pass: diag(s) Q for an orthonormal basis Q of diag(s) (M2 X), shape (d, q)."""
     probe = orthonormal(scale[:, None] * image)
     probe *= scale[:, None]
     return probe
@@ -109,8 +110,8 @@ def next_probe(image: np.ndarray, scale: np.ndarray) -> np.ndarray:
 def finish_basis(image: np.ndarray, scale: np.ndarray, mean: np.ndarray, vocabulary_fingerprint: str = "") -> Basis:
     """The basis from the last image M2 X of shape (d, q): the directions of diag(s) M2 X, most energy first.
 
-    The scaled word mean is appended when they do not span it (and there is room), so p is q or q + 1: centring with
-    the mean would otherwise lose the direction in which all topics agree.
+    The scaled word mean is appended if they do not span it (and if p < d), so p is q or q + 1. Otherwise, centring
+    would lose the direction in which all topics agree.
     """
     q, r = _factorised(scale[:, None] * image)
     directions = _signed(np.ascontiguousarray(q @ np.linalg.svd(r)[0]))
@@ -125,7 +126,7 @@ def orthonormal(columns: np.ndarray) -> np.ndarray:
 
 
 def with_direction(directions: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """Orthonormal columns and, when they do not span the vector yet, one more that completes it."""
+    """Orthonormal columns and, if they do not span the vector, one more column so that they do."""
     d, p = directions.shape
     rest = vector - directions @ (directions.T @ vector)
     rest -= directions @ (directions.T @ rest)
@@ -136,7 +137,7 @@ def with_direction(directions: np.ndarray, vector: np.ndarray) -> np.ndarray:
 
 
 def _signed(directions: np.ndarray) -> np.ndarray:
-    """Each column, in place, with its largest entry positive: the factorisation leaves the sign open."""
+    """Each column, in place, with its largest entry positive: the factorisation does not determine the sign."""
     for column in directions.T:
         if column[np.abs(column).argmax()] < 0:
             column *= -1.0

@@ -1,6 +1,6 @@
-"""What a state was made of: fingerprints of the documents that went in, and marks of those that were taken out.
+"""The sources of a state: fingerprints of the corpora that were added, and marks of those that were removed.
 
-A mark stays until the same documents are put in again, so that nothing is taken out twice.
+A mark stays until the same documents are added again, so that nothing is removed twice.
 """
 
 from collections.abc import Iterable
@@ -11,12 +11,12 @@ REMOVED = "removed:"
 
 
 def removal(source: str) -> str:
-    """The mark of documents that were taken out."""
+    """The mark of documents that were removed."""
     return f"{REMOVED}{source}"
 
 
 def added(mine: Iterable[str], theirs: Iterable[str]) -> tuple[str, ...]:
-    """The sources of both; documents that are in both are refused."""
+    """The sources of both states; a source that is in both is refused."""
     mine, theirs = set(mine), set(theirs)
     repeated = sorted(source for source in mine & theirs if not source.startswith(REMOVED))
     if repeated:
@@ -26,7 +26,7 @@ def added(mine: Iterable[str], theirs: Iterable[str]) -> tuple[str, ...]:
 
 
 def subtracted(mine: Iterable[str], theirs: Iterable[str]) -> tuple[str, ...]:
-    """The sources without the others, which are marked; what was taken out before is refused."""
+    """The sources without the others, which are marked as removed; what was removed before is refused."""
     mine, theirs = set(mine), set(theirs)
     gone = sorted(source for source in theirs if removal(source) in mine)
     if gone:

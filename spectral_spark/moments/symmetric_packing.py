@@ -1,4 +1,4 @@
-"""Symmetric matrices and 3-tensors with every distinct entry once: p(p+1)/2 and p(p+1)(p+2)/6 numbers.
+"""Symmetric matrices and 3-tensors stored with every distinct entry once: p(p+1)/2 and p(p+1)(p+2)/6 numbers.
 
 Entries (i, j) with i ≤ j, and (i, j, l) with i ≤ j ≤ l, are in lexicographic order.
 """

@@ -1,4 +1,4 @@
-"""Σ w y⊗y⊗y over documents: the one computation that costs p³ per document, and therefore runs in BLAS.
+"""Σ w y⊗y⊗y over documents: the only computation that costs p³ per document, so it runs in BLAS.
 
 Entry (i, j, l) with i ≤ j ≤ l is needed once. Columns j are taken in small blocks; for each, the products y_i y_j of
 all i ≤ j are laid out row by row and multiplied with the weighted y_l of all l from the start of the block on. That is

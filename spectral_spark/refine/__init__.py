@@ -1,4 +1,4 @@
-"""What is polished: sampling and incremental EM kernels, node priors, concentrations. NumPy only.
+"""Gibbs sampling, incremental EM, node priors and concentrations (formulas §11). NumPy only; numba if installed.
 
 | symbol | name |
 |---|---|

@@ -1,4 +1,4 @@
-"""Which loops run: the compiled ones where numba is installed, NumPy's elsewhere."""
+"""Chooses the inner loops: compiled if numba is installed, NumPy otherwise."""
 
 from functools import cache
 from importlib.util import find_spec
@@ -28,7 +28,7 @@ class Backend(Protocol):
         rows : array of shape (words, k), positive: the topics' probabilities of the words in use.
         means : array of shape (n, k), rows sum to one; concentration : array of shape (n,). The prior of document d
             is concentration[d] · means[d].
-        weights : array of shape (n,), how often a document counts in ``statistics``; the others take it as it is.
+        weights : array of shape (n,), weight of a document in ``statistics``; the other sums are unweighted.
         iterations : inner iterations.
         statistics : array of shape (words, k); gains the expected topic-word counts.
         node_counts : array of shape (nodes, k); gains every document's topic proportions.
@@ -52,13 +52,13 @@ class Backend(Protocol):
         Parameters
         ----------
         indptr : int64 array of shape (n + 1,); words : int32 array of shape (tokens,) into the rows of ``likelihood``.
-        topics : int32 array of shape (tokens,), drawn before, and changed here.
-        nodes : int32 array of shape (n,); documents of a node that stand together are swept faster.
-        weights : int64 array of shape (n,), what a word of a document adds to ``counts``.
+        topics : int32 array of shape (tokens,), the topics of the previous sweep, replaced by the new ones.
+        nodes : int32 array of shape (n,); documents of one node in a row are swept faster.
+        weights : int64 array of shape (n,), the amount that a word of a document adds to ``counts``.
         prior : int64 array of shape (nodes, k), positive, in units of 1 / PRIOR_STEPS.
         likelihood : uint16 array of shape (words, k), LIKELIHOOD_STEPS at the largest of a row.
-        seed : of this sweep.
-        cold : nothing was drawn before.
+        seed : random seed of this sweep.
+        cold : True if no topics were drawn before.
         counts : int64 array of shape (words, k), gains the words by topic.
         tables : int64 array of shape (nodes, k), gains every document's expected number of draws from its node in
             units of 1 / FIXED_POINT.

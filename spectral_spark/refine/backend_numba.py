@@ -1,10 +1,10 @@
-"""The compiled loops: fused per document, over a local copy of its words' topic rows.
+"""The inner loops compiled by numba: fused per document, over a local copy of the topic rows of its words.
 
-Two things make the E-step fast beside the fusing. Topics that a document has given up (expected counts below
-``NEGLIGIBLE`` words) leave its local copy, and after a few iterations only a handful of columns remain; and exp(ψ(x))
-needs one division and one short exponential, written so that the compiler turns them into vector code. Scratch arrays
-come from the caller and views are avoided: that keeps compiling near a second and a half, which every Python worker
-pays once (numba's cache on disk is a pickle, so it is not used).
+Two more things make the E-step fast. Topics with expected counts below ``NEGLIGIBLE`` words are removed
+from the local copy, so that only a few columns remain after some iterations. And exp(ψ(x)) takes one division and one
+short exponential, written so that the compiler vectorises them. The caller allocates scratch arrays and views are
+avoided, which keeps compilation at about 1.5 seconds per Python worker (numba's cache on disk is a pickle, so it is not
+used).
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from numba import njit
 from spectral_spark.data.hashing import GOLDEN_GAMMA, mixed_bits, unit_interval
 from spectral_spark.refine.fixed_point import DOCUMENT_STEP, FIXED_POINT, PRIOR_BITS, PRIOR_STEPS
 
-NEGLIGIBLE = 1e-9            # words: a topic below this in a document does not come back and moves no result visibly
+NEGLIGIBLE = 1e-9            # words: below this, a topic does not return to a document and changes no result visibly
 _LOG2E, _LN2_HIGH, _LN2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _ROUND = 6755399441055744.0  # 1.5 · 2^52: adding it leaves the nearest whole number in the low bits
 _exact = njit(fastmath={"contract"}, error_model="numpy", nogil=True)
@@ -215,16 +215,16 @@ def sweep(
     prior: np.ndarray, likelihood: np.ndarray, first: int, last: int, seed: int, cold: bool,
     counts: np.ndarray, tables: np.ndarray,
 ) -> None:
-    """See ``backend.Backend.sweep``. A document has few topics: only these are weighed one by one, and what the prior
-    adds is summed up once for every word of a node. The choice among them has no branches that depend on the draw."""
+    """See ``backend.Backend.sweep``. A document has few topics: only these are weighed one by one. The sum over
+    the prior is computed once per word and node. The choice among topics has no branches that depend on the draw."""
     k = prior.shape[1]
-    count = np.zeros(k, np.int64)                    # words of the document by topic, before it is swept
+    count = np.zeros(k, np.int64)                    # words of the document by topic, before its sweep
     inside = np.zeros(k + 1, np.uint32)              # its topics in ascending order,
     many = np.zeros(k + 1, np.int64)                 # how many words they have,
-    place = np.zeros(k, np.uint32)                   # and where in the list each stands
+    place = np.zeros(k, np.uint32)                   # and the position of each in the list
     sums = np.zeros(k + 1, np.int64)
-    around = np.zeros(len(likelihood), np.int64)     # what the prior of a node adds to a word,
-    known = np.full(len(likelihood), -1, np.int32)   # and the node it stands for
+    around = np.zeros(len(likelihood), np.int64)     # the total weight of the prior for a word,
+    known = np.full(len(likelihood), -1, np.int32)   # and the node for which it was computed
     for d in range(first, last):
         node, size = nodes[d], 0
         if not cold:

@@ -1,4 +1,4 @@
-"""The same in NumPy: what runs where numba is not installed. Equal results, to rounding."""
+"""The inner loops in NumPy, for machines without numba. Results are equal up to rounding."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -86,7 +86,7 @@ def sweep(
 
 
 def _drawn(many: np.ndarray, alpha: np.ndarray, likelihood: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """The topic of one word of each document: first those its document has, then all as the prior has them."""
+    """The topic of one word of each document: first the topics of its document, then all topics by their prior."""
     inside, around = np.cumsum(many * likelihood, axis=1), np.cumsum(alpha * likelihood, axis=1)
     total = inside[:, -1]
     left = (unit_interval(mixed_bits(x)) * (total * PRIOR_STEPS + around[:, -1]).astype(np.float64)).astype(np.int64)

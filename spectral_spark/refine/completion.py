@@ -1,4 +1,4 @@
-"""Document completion: proportions from half of a document's tokens, the loss on the other half.
+"""Document completion (formulas §12): proportions from half of a document's tokens, the loss on the other half.
 
 The loss is −Σ log p(w) / N over the hidden tokens, in nats, p(w) = Σ_t φ_t(w) θ_t with θ the posterior mean given the
 observed half under the prior Dirichlet(concentration · node proportions). No word is skipped: topics and unigram must
@@ -30,7 +30,7 @@ class CompletionKernel:
     """Scores one or several candidate models on held-out documents, sums per tree node.
 
     ``shared`` holds ``topics`` of shape (c, d, k), ``node_prior`` of shape (c, N, k) with rows that sum to one,
-    ``concentration`` of shape (g,): totals of the document prior to try, and ``unigram`` of shape (d,). The state is
+    ``concentration`` of shape (g,): document priors to compare, and ``unigram`` of shape (d,). The state is
     ``loss`` of shape (c, g, N) and ``unigram_loss``, ``hidden``, ``observed``, ``documents`` of shape (N,): sums over
     the documents each node owns.
     """

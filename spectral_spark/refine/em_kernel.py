@@ -1,4 +1,4 @@
-"""One round of incremental EM inside one logical shard, as the engine runs it."""
+"""One round of incremental EM inside one logical shard (formulas §11)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ class RefineKernel:
     """Mini-batches of E-steps, each followed by a step of the topic-word statistics (stepwise EM).
 
     ``shared`` holds ``statistics`` (d, k), ``node_prior`` (nodes, k), ``concentration`` (nodes,) of the documents at
-    each node, ``node_weight`` (nodes,), how often such a document counts in the statistics, ``rate`` (1,) by which a
-    mini-batch moves them, and ``documents`` (1,) of the corpus, to whose size a mini-batch is blown up: by documents
-    and not by words, or those that share a batch with a long one would count for less. The arrays that come back add up
-    over shards: ``statistics`` (d, k) is to be divided by ``shards``; ``node_counts`` and ``node_tables`` (nodes, k)
+    each node, ``node_weight`` (nodes,), the weight of such a document in the statistics, ``rate`` (1,), the step size
+    of a mini-batch, and ``documents`` (1,) of the corpus, to whose size a mini-batch is scaled: by documents and not by
+    words, because documents in a batch with a long one would otherwise count for less. The resulting arrays add up over
+    shards: ``statistics`` (d, k) is to be divided by ``shards``; ``node_counts`` and ``node_tables`` (nodes, k)
     and ``node_spread`` (nodes,) are plain sums over documents, without weights.
 
-    With ``frozen`` topics no step is taken: ``statistics`` are the documents' own, a sum as well.
+    With ``frozen`` topics no step is taken, and ``statistics`` is a plain sum over documents as well.
     """
 
     batch_size: int = 64
@@ -37,7 +37,7 @@ class RefineKernel:
 
 
 class RefineAccumulator:
-    """The local state of one shard. ``local = scale · _raw`` so that a step touches only the rows of its words."""
+    """The local state of one shard. ``local = scale · _raw`` so that a step changes only the rows of its words."""
 
     def __init__(self, kernel: RefineKernel, shared: Mapping[str, np.ndarray]) -> None:
         self._kernel = kernel
@@ -57,7 +57,7 @@ class RefineAccumulator:
         self._pending: CountBatch | None = None
 
     def add(self, batch: CountBatch) -> None:
-        """Take mini-batches of equal size; what is left over waits for the next documents."""
+        """Process mini-batches of equal size; left-over documents wait for the next batch."""
         if self._pending is not None:
             batch = _joined(self._pending, batch)
         size, n = self._kernel.batch_size, batch.n_documents
@@ -105,14 +105,14 @@ class RefineAccumulator:
         if self._gained is not None:
             self._gained[terms] += gained
             return
-        rate = self._rate * (last - first) / kernel.batch_size      # a left-over batch counts for what it is
+        rate = self._rate * (last - first) / kernel.batch_size      # a smaller last batch takes a smaller step
         self._move(terms, before, gained, rate, self._corpus_documents / (last - first))
 
-    def _move(self, terms: np.ndarray, before: np.ndarray, gained: np.ndarray, rate: float, blow_up: float) -> None:
+    def _move(self, terms: np.ndarray, before: np.ndarray, gained: np.ndarray, rate: float, to_corpus: float) -> None:
         """local ← (1 − rate) · local + rate · gained scaled to the corpus; ``before`` are the raw rows of the terms."""
         self._scale *= 1.0 - rate
-        self._totals = (1.0 - rate) * self._totals + gained.sum(axis=0) * (rate * blow_up)
-        gained *= rate * blow_up / self._scale
+        self._totals = (1.0 - rate) * self._totals + gained.sum(axis=0) * (rate * to_corpus)
+        gained *= rate * to_corpus / self._scale
         gained += before
         self._raw[terms] = gained
         if self._scale < _RESCALE_BELOW:
@@ -120,7 +120,7 @@ class RefineAccumulator:
             self._scale = 1.0
 
     def _add_spread(self, nodes: np.ndarray, lengths: np.ndarray) -> None:
-        """ψ(m + g) − ψ(g) of every document, the other half of what its level's concentration is learnt from."""
+        """ψ(m + g) − ψ(g) of every document, from which the documents' concentration is learnt."""
         own = self._concentration[nodes]
         np.add.at(self._node_spread, nodes, digamma(lengths + own) - digamma(own))
 

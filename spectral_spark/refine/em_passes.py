@@ -1,4 +1,4 @@
-"""A pass over the corpus is made of rounds of incremental EM in all shards, averaged after each round.
+"""A pass over the corpus is made of rounds of incremental EM in all shards, averaged after each round (formulas §11).
 
 Nothing here touches documents: a round says what to sum over them, and the sums give the next state.
 """
@@ -39,7 +39,7 @@ def settle_round(state: RefineState, settings: RefineSettings) -> EmRound:
 
 
 def after_settling(state: RefineState, sums: Mapping[str, np.ndarray], settings: RefineSettings) -> RefineState:
-    """The state after an exact step, which averages away the noise that the mini-batches left."""
+    """The state after an exact step, which removes the noise of mini-batches."""
     if not sums or not sums["tokens"][0]:
         return state
     hierarchy = _learnt(state, sums["node_tables"], sums["node_spread"], sums, settings)
@@ -48,19 +48,19 @@ def after_settling(state: RefineState, sums: Mapping[str, np.ndarray], settings:
 
 
 def _kernel(settings: RefineSettings, *, frozen: bool = False) -> RefineKernel:
-    backend = backend_name(settings.backend)        # decided here: all workers run the same loops
+    backend = backend_name(settings.backend)        # decided on the driver, so that all workers run the same loops
     smoothing = settings.final_smoothing if frozen else settings.smoothing
     return RefineKernel(settings.batch_size, settings.inner_iterations, smoothing, backend, frozen)
 
 
 def drop_dead(state: RefineState, settings: RefineSettings) -> RefineState:
-    """Without the topics that have next to no words."""
+    """The state without topics that have almost no words."""
     alive = np.flatnonzero(state.weights >= settings.minimum_weight / state.k)
     return state if len(alive) == state.k else state.keep(alive)
 
 
 def shared_arrays(state: RefineState, settings: RefineSettings) -> dict[str, np.ndarray]:
-    """What a round broadcasts."""
+    """The arrays that a round broadcasts."""
     return {
         "statistics": state.statistics,
         "node_prior": state.hierarchy.proportions,
@@ -76,7 +76,7 @@ def after_round(state: RefineState, sums: Mapping[str, np.ndarray], settings: Re
     shards = float(sums["shards"][0]) if sums else 0.0
     if shards == 0:
         return replace(state, rounds=state.rounds + 1)       # a corpus with fewer blocks than rounds
-    kept = 1.0 if state.passes == 0 else 1.0 - 1.0 / settings.rounds      # the sums stay worth about one pass
+    kept = 1.0 if state.passes == 0 else 1.0 - 1.0 / settings.rounds      # keeps the sums at about one pass
     tables = kept * state.node_tables + sums["node_tables"]
     spread = kept * state.node_spread + sums["node_spread"]
     statistics = sums["statistics"]

@@ -37,10 +37,10 @@ def infer(
 
 @dataclass(frozen=True)
 class FoldInKernel:
-    """One E-step over documents, topics unchanged: a plain sum, so documents can be added and taken out again.
+    """One E-step over documents with fixed topics: a plain sum, so documents can be added and removed again.
 
     ``shared`` holds ``topics`` (d, k), ``node_prior`` (nodes, k), ``concentration`` and ``node_weight`` (nodes,). The
-    arrays are ``statistics`` (d, k), expected topic-word counts, a document's times the weight of its node;
+    arrays are ``statistics`` (d, k), expected topic-word counts, weighted by the document's node;
     ``node_counts`` (nodes, k), sums of the documents' proportions; ``documents`` and ``tokens`` (1,).
     """
 

@@ -1,15 +1,14 @@
-"""Before the passes: topics find their place by sampling.
+"""Gibbs sampling on a sample of the documents, before the passes of EM (formulas §11).
 
-EM ends in the valley it starts in, and on real text many valleys are shallow. Here every word of a sample of the
-documents holds one topic, drawn again in every sweep given the others of its document and the topics of the sweep
-before (Gibbs sampling). Drawn topics change places where expected counts would stay, and the words remember them from
-sweep to sweep.
+EM converges to the local optimum nearest to its start, and on real text there are many poor ones. In Gibbs sampling
+every word holds one topic, which is drawn again in every sweep, given the topics of the other words of its document and
+the topic-word counts of the previous sweep. Random draws leave poor optima that expected counts would not.
 
-Where there are words enough, half of the documents do for the search, with more topics than asked for, which are merged
-on the way; then all documents are drawn anew from the topics found.
+If there are enough words, the search uses half of the documents and 1.5 k topics, then merges the most similar ones.
+The remaining sweeps draw the topics of all documents, starting from the topics found.
 
-Topics stand still during a sweep, so documents do not depend on each other; what a sweep weighs and counts are whole
-numbers. The result is the same bit for bit with any number of threads, and compiled or not.
+Topic-word counts are fixed during a sweep, so documents are independent of each other, and all sums are whole numbers:
+the result is the same, bit for bit, with any number of threads, compiled or not.
 """
 
 from collections.abc import Iterable
@@ -29,31 +28,31 @@ from spectral_spark.refine.refine_state import RefineState
 from spectral_spark.refine.topic_merging import merge_labels, merged, split_heaviest
 from spectral_spark.tree.group_balance import WEIGHT_STEPS
 
-STAGES, HALF_WAY = (0.3, 0.45), 0.4    # when surplus topics go, as shares of the sweeps, and how many stay in between
-SEARCH, SEARCHED = 0.6, 2    # the share of the sweeps that search, in every second document
-FEWEST_STAGED = 10           # sweeps: fewer leave no time to merge
-WORDS_PER_TOPIC = 20_000     # of the sample: below, surplus topics do harm
-LONGEST = 1 << 13            # words: longer documents wait for the passes
+STAGES, HALF_WAY = (0.3, 0.45), 0.4    # when surplus topics are merged (shares of the sweeps); the share left between
+SEARCH, SEARCHED = 0.6, 2    # the share of the sweeps that search, on every second document
+FEWEST_STAGED = 10           # sweeps: with fewer, nothing is merged
+WORDS_PER_TOPIC = 20_000     # of the sample: with fewer, surplus topics do harm
+LONGEST = 1 << 13            # words: longer documents are left to EM
 _THREADS_BYTES = 256 << 20   # of the sums of all threads together
 
 
 @dataclass(frozen=True)
 class GibbsSettings:
-    """How topics are explored; the defaults were chosen by measurement (``benchmarks/refine.py --part explore``).
+    """Settings of Gibbs sampling; defaults were chosen by measurement (``benchmarks/refine.py --part explore``).
 
     Attributes
     ----------
-    sweeps : over the sample.
-    blur : share of the corpus' own word frequencies that is mixed into the topics of the start: sharp topics would hold
-        on to the words they have.
+    sweeps : number of sweeps over the sample.
+    blur : share of the corpus' word frequencies that is mixed into the initial topics, so that sharp topics do not keep
+        all their words.
     first_total, last_total, cooling : the total prior of a document falls from the first to the last over this share of
-        the sweeps (where there are surplus topics, of the sweeps with all of them): documents that may have many
-        topics at first let go of wrong ones more easily. It is learnt afterwards; the proportions of the tree are
-        learnt from the first sweep on, in which all topics are equally likely.
+        the sweeps (if there are surplus topics, of the sweeps before the first merge). Documents that may have many
+        topics at first lose wrong ones more easily. Afterwards it is learnt; the proportions of the tree are learnt
+        from the first sweep on, in which all topics are equally likely.
     smoothing : added to the topic-word counts of the sample.
-    surplus : topics beyond those asked for at first, as a share of them, merged in two steps; only where the sample has
-        WORDS_PER_TOPIC words for each, or they would share out what is hardly enough for one.
-    averaged : share of the sweeps at the end whose counts are averaged.
+    surplus : additional topics at first, as a share of k, merged in two steps; only if the sample has WORDS_PER_TOPIC
+        words for each.
+    averaged : share of the sweeps, at the end, whose counts are averaged.
     """
 
     sweeps: int = 100
@@ -67,21 +66,21 @@ class GibbsSettings:
 
     def __post_init__(self) -> None:
         if self.sweeps < 1:
-            raise SettingsError(f"exploration: sweeps is {self.sweeps}; it must be at least 1")
+            raise SettingsError(f"Gibbs sampling: sweeps is {self.sweeps}; it must be at least 1")
         if not 0 <= self.blur < 1:
-            raise SettingsError(f"exploration: blur is {self.blur}; it must be at least 0 and below 1")
+            raise SettingsError(f"Gibbs sampling: blur is {self.blur}; it must be at least 0 and below 1")
         if not 0 < self.last_total <= self.first_total:
             raise SettingsError(
-                f"exploration: total priors {self.first_total} to {self.last_total}; they must be positive and fall"
+                f"Gibbs sampling: total priors {self.first_total} to {self.last_total}; they must be positive and fall"
             )
         for name in ("cooling", "smoothing", "averaged"):
             if not getattr(self, name) > 0:
-                raise SettingsError(f"exploration: {name} is {getattr(self, name)}; it must be positive")
+                raise SettingsError(f"Gibbs sampling: {name} is {getattr(self, name)}; it must be positive")
         if not 0 <= self.surplus <= 1:
-            raise SettingsError(f"exploration: surplus is {self.surplus}; give 0 for none, 1 at most")
+            raise SettingsError(f"Gibbs sampling: surplus is {self.surplus}; give a number from 0 (none) to 1")
 
     def columns(self, k: int, words: int) -> dict[int, int]:
-        """How many topics there are from which sweep on; the last number is k."""
+        """The number of topics from which sweep on; the last number is k."""
         wide = k + int(self.surplus * k)
         if not self.searches(k, words):
             return {0: k}
@@ -89,19 +88,19 @@ class GibbsSettings:
         return {0: wide, first: k + int(self.surplus * k * HALF_WAY), second: k}
 
     def searches(self, k: int, words: int) -> bool:
-        """Whether there are words and sweeps enough to search with surplus topics in a part of the documents."""
+        """Whether there are enough words and sweeps to search with surplus topics in a part of the documents."""
         wide = k + int(self.surplus * k)
         return wide > k and self.sweeps >= FEWEST_STAGED and words >= WORDS_PER_TOPIC * wide
 
     def draws(self, k: int, words: int) -> float:
-        """How many words are drawn in all sweeps together."""
+        """The number of draws in all sweeps together."""
         searching = SEARCH if self.searches(k, words) else 0.0
         return words * self.sweeps * (1.0 - searching + searching / SEARCHED)
 
 
 @dataclass(frozen=True, eq=False)
 class DocumentSample:
-    """Documents word by word.
+    """Documents as lists of words.
 
     Attributes
     ----------
@@ -116,7 +115,7 @@ class DocumentSample:
 
     @classmethod
     def from_batches(cls, batches: Iterable[CountBatch], most_words: int) -> "DocumentSample":
-        """The first documents that have ``most_words`` words together, without empty ones and very long ones."""
+        """The first documents with ``most_words`` words in total, without empty and very long ones."""
         words, lengths, nodes, room = [], [], [], most_words
         for batch in batches:
             usable = (batch.lengths > 0) & (batch.lengths <= LONGEST)
@@ -143,12 +142,12 @@ class DocumentSample:
         return DocumentSample(indptr, self.words[words], self.nodes[rows])
 
     def by_node(self) -> "DocumentSample":
-        """The documents of a node stand together."""
+        """The documents sorted by node."""
         return self.taken(np.argsort(self.nodes, kind="stable"))
 
 
 class GibbsSampler:
-    """Sweeps over a sample, one by one, and the state that they lead to."""
+    """Runs sweeps over a sample one by one, and gives the state they result in."""
 
     def __init__(
         self, start: RefineState, sample: DocumentSample, settings: GibbsSettings, options: RefineSettings, *,
@@ -178,7 +177,7 @@ class GibbsSampler:
         self._average, self._done = np.zeros((len(self._used), start.k)), 0
 
     def _draw_anew(self, sample: DocumentSample) -> None:
-        """Go on with these documents, whose words hold no topic yet."""
+        """Continue with these documents, whose words hold no topic yet."""
         self._sample, self._cold = sample.by_node(), True
         self._topics = np.zeros(len(sample.words), np.int32)
         self._weights = np.rint(self._start.node_weight[self._sample.nodes] * WEIGHT_STEPS).astype(np.int64)
@@ -207,18 +206,18 @@ class GibbsSampler:
             self._average += self._counts
 
     def _merge(self, k: int) -> None:
-        """Go on with k topics: words keep theirs under its new number."""
+        """Continue with k topics: words keep their topics under new numbers."""
         labels = merge_labels(self._counts, k)
         self._topics = labels[self._topics]
         self._counts = merged(self._counts, labels)
         self._hierarchy = Hierarchy(merged(self._hierarchy.proportions, labels), self._hierarchy.concentrations)
 
     def draw(self, likelihood: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Draw topics from those of the sweep before, in as many parts as there are threads.
+        """Draw new topics, given those of the previous sweep, one part of the documents per thread.
 
         Parameters
         ----------
-        likelihood : uint16 array of shape (words, k), LIKELIHOOD_STEPS where a topic likes a word most.
+        likelihood : uint16 array of shape (words, k), LIKELIHOOD_STEPS for the topic in which the word is most likely.
 
         Returns
         -------
@@ -246,7 +245,7 @@ class GibbsSampler:
         return sum(counts[1:], counts[0]), sum(tables[1:], tables[0])
 
     def _learn(self, tables: np.ndarray) -> None:
-        """The tree's proportions and concentrations, as after a round of a pass."""
+        """Update proportions and concentrations of the tree, as after a round of EM."""
         own = self._hierarchy.concentrations[-1]
         of_length = digamma(self._lengths + own) - digamma(own)
         spread = np.bincount(self._sample.nodes, of_length[self._length_of], len(self._hierarchy.proportions))
@@ -257,7 +256,7 @@ class GibbsSampler:
         concentrations, settings = learnt.concentrations.copy(), self._settings
         if not self._options.learn_concentrations:
             concentrations[-1] = self._start.document_concentration
-        stage = STAGES[0] if len(self._columns) > 1 else 1.0               # surplus topics are merged cold
+        stage = STAGES[0] if len(self._columns) > 1 else 1.0               # cooling ends before merging
         share = (self._done + 1) / (settings.cooling * stage * settings.sweeps)
         if share < 1.0:
             cooled = settings.first_total * (settings.last_total / settings.first_total) ** share
@@ -265,7 +264,7 @@ class GibbsSampler:
         self._hierarchy = Hierarchy(learnt.proportions, concentrations)
 
     def state(self) -> RefineState:
-        """Where the sweeps led; words that the sample has not keep what they had."""
+        """The state after the sweeps; words outside the sample keep their statistics."""
         start = self._start
         if not self._done:
             return start

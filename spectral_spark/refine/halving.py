@@ -1,4 +1,4 @@
-"""Every token of a held-out document goes to the observed or the hidden half by a seeded hash."""
+"""Splits every held-out document into an observed and a hidden half by a seeded hash of its tokens (formulas §12)."""
 
 from collections.abc import Iterator
 from itertools import pairwise

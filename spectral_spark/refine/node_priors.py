@@ -1,4 +1,4 @@
-"""Proportions of every tree node and concentrations of every level, from sums over documents.
+"""Proportions of every tree node and concentrations of every level, from sums over documents (formulas §11).
 
 A document of node v draws its proportions from Dirichlet(g π_v), the node from Dirichlet(g_l π_parent). Seen from the
 parent, a child with counts n of a topic made about α(ψ(α + n) − ψ(α)) draws from it, α = g π_parent (the tables of a
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import digamma
 
-ROOT_SMOOTHING = 1.0         # draws spread evenly over the topics at the root
-PRIOR_DRAWS = 1.0            # a Gamma(1, ·) prior keeps the concentration of a level with few nodes near where it was
+ROOT_SMOOTHING = 1.0         # draws that are spread evenly over the topics at the root
+PRIOR_DRAWS = 1.0            # a Gamma(1, ·) prior keeps the concentration of a level with few nodes near its last value
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +37,13 @@ def update_hierarchy(
 
     Parameters
     ----------
-    now : what the documents' sums were computed with.
+    now : the proportions and concentrations that the documents' sums were computed with.
     parent, level : int arrays of shape (nodes,); parents come before their children, -1 at the root.
     tables : array of shape (nodes, k), expected draws of the documents directly at each node.
     spread : array of shape (nodes,), Σ ψ(m + g) − ψ(g) over the documents directly at each node.
-    learn : whether concentrations move; bounds : their guard rails.
-    newest : sums of tables and spread over the documents seen last, computed with ``now``, where the others are running
-        sums: the documents' concentration is then learnt from these alone, or it would lag behind itself.
+    learn : whether concentrations are learnt; bounds : the range they are clipped to.
+    newest : sums of tables and spread over the documents seen last, if the others are running sums. The documents'
+        concentration is then learnt from these alone, because running sums would lag behind it.
     """
     total, concentrations = tables.copy(), now.concentrations.copy()
     draws_and_spread = newest or (float(tables.sum()), float(spread.sum()))
@@ -61,7 +61,7 @@ def update_hierarchy(
 
 
 def _expected_draws(prior: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """α(ψ(α + n) − ψ(α)): most nodes of a large tree have nothing of most topics, and nothing to compute there."""
+    """α(ψ(α + n) − ψ(α)): computed only for positive counts, since most nodes of a large tree lack most topics."""
     draws, some = np.zeros_like(prior), counts > 0
     alpha = prior[some]
     draws[some] = alpha * (digamma(alpha + counts[some]) - digamma(alpha))

@@ -1,4 +1,4 @@
-"""How a refinement runs."""
+"""Settings of the refinement by EM."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ EXPLORED_STEPS, EXPLORED_RATES, EXPLORED_FALL, EXPLORED_ROUNDS = 8.0, (0.1, 0.5)
 
 @dataclass(frozen=True)
 class RefineSettings:
-    """Settings of the refinement; the defaults were chosen by measurement (``benchmarks/refine.py`` repeats it).
+    """Settings of the refinement; defaults were chosen by measurement, which ``benchmarks/refine.py`` repeats.
 
     Attributes
     ----------
@@ -19,13 +19,13 @@ class RefineSettings:
     rounds : averaging rounds per pass; each is one broadcast and one reduce of the (d, k) statistics.
     batch_size : documents per mini-batch inside a shard.
     inner_iterations : updates of a document's proportions per E-step.
-    smoothing : added to the topic-word counts of the corpus during the passes; topics that are a little blurred find
-        their place more easily.
+    smoothing : added to the topic-word counts of the corpus during the passes; slightly blurred topics converge more
+        easily.
     final_smoothing : the same for the exact steps and the topics that come out.
-    first_rate, last_rate : how far a mini-batch moves its shard's statistics, falling geometrically from round to
-        round: large steps find the topics, small ones average their noise away.
+    first_rate, last_rate : step sizes of a mini-batch in the first and the last round, falling geometrically in
+        between: large steps find the topics, small ones average out noise.
     learn_concentrations : estimate the concentration of every level; otherwise the initial ones stay.
-    concentration_bounds : guard rails for the learnt concentrations.
+    concentration_bounds : range of the learnt concentrations.
     minimum_weight : a topic whose share of the corpus' words falls below this fraction of 1/k is dead.
     backend : ``auto``, ``numba`` or ``numpy``.
     """
@@ -62,10 +62,10 @@ class RefineSettings:
 
     @classmethod
     def for_corpus(cls, passes: int, documents_per_shard: float, *, explored: bool = False) -> "RefineSettings":
-        """The defaults, with fewer rounds where a shard would have less than two mini-batches in one.
+        """The defaults, with fewer rounds if a shard would have less than two mini-batches per round.
 
-        Where sampling has found the topics' places, the steps are smaller and need fewer averages: small enough that
-        the mini-batches of a shard replace its topics a few times in a pass, not at every step.
+        After Gibbs sampling (``explored``), steps are smaller and need fewer averaging rounds: the mini-batches of a
+        shard replace its topics a few times per pass, not at every step.
         """
         most = EXPLORED_ROUNDS if explored else cls.rounds
         rounds = min(max(int(documents_per_shard // (2 * cls.batch_size)), 1), most)

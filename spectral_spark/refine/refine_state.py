@@ -1,4 +1,4 @@
-"""What a refinement carries from round to round."""
+"""The state of a refinement between rounds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ INITIAL_NODE_CONCENTRATION, INITIAL_DOCUMENT_CONCENTRATION = 10.0, 2.0
 
 @dataclass(frozen=True, eq=False)
 class RefineState:
-    """Topic-word statistics, the tree's proportions and concentrations, and how far the passes have come.
+    """Topic-word statistics, the tree's proportions and concentrations, and the progress of the passes.
 
     Attributes
     ----------
@@ -20,12 +20,12 @@ class RefineState:
     parent, level : int arrays of shape (nodes,), the tree; parents come before their children, -1 at the root.
     hierarchy : node proportions and concentrations.
     node_tables : array of shape (nodes, k); node_spread : array of shape (nodes,). Running sums over the documents of
-        about one pass (see ``kernel.RefineKernel``).
-    node_weight : array of shape (nodes,), how often a document of a node counts in the statistics, in multiples of
-        1/64; proportions and concentrations of the tree are those of the documents as they are.
+        about one pass (see ``em_kernel.RefineKernel``).
+    node_weight : array of shape (nodes,), weight of a document of each node in the statistics, a multiple of 1/64; the
+        tree's proportions and concentrations are unweighted.
     tokens, documents : words and documents of the corpus.
     rounds, passes : how many were finished.
-    topic_ids : int array of shape (k,), each topic's column in the start; shows which ones were dropped.
+    topic_ids : int array of shape (k,), each topic's column at the start; tells which ones were dropped.
     """
 
     statistics: np.ndarray
@@ -72,7 +72,7 @@ class RefineState:
 
     @property
     def weights(self) -> np.ndarray:
-        """Share of the corpus' words, each as often as its document counts, of each topic; of shape (k,)."""
+        """Share of each topic in the weighted words of the corpus, of shape (k,)."""
         totals: np.ndarray = self.statistics.sum(axis=0)
         return totals / totals.sum()
 
@@ -86,11 +86,11 @@ class RefineState:
         return smooth / smooth.sum(axis=0)
 
     def replaced(self, statistics: np.ndarray, hierarchy: Hierarchy, node_tables: np.ndarray) -> "RefineState":
-        """The same progress with other topics and proportions."""
+        """The same progress with different topics and proportions."""
         return replace(self, statistics=statistics, hierarchy=hierarchy, node_tables=node_tables)
 
     def keep(self, topics: np.ndarray) -> "RefineState":
-        """The same with only these topics (column indices)."""
+        """The same state with only these topics (column indices)."""
         proportions = np.ascontiguousarray(self.hierarchy.proportions[:, topics])    # sums depend on the memory order
         proportions = proportions / proportions.sum(axis=1, keepdims=True)
         statistics = np.ascontiguousarray(self.statistics[:, topics])

@@ -1,14 +1,14 @@
-"""More topics than asked for at first: what they find is merged to the number asked for, the most alike first.
+"""Merging of surplus topics, the most similar first (formulas §11).
 
-A sampler with as many topics as are wanted has none to spare for a theme it has missed, and one that holds two themes
-does not let go of either. With a surplus every theme finds a topic, and merging two that say the same costs nothing.
+A sampler with exactly k topics has none to spare for a theme that it missed, and a topic that holds two themes rarely
+splits. With surplus topics every theme can get its own, and merging two similar topics costs almost no likelihood.
 """
 
 import numpy as np
 
 
 def split_heaviest(statistics: np.ndarray, columns: int, seed: int) -> np.ndarray:
-    """Topic-word counts (d, k) → (d, columns): the heaviest topics give a random part of every word to a new one."""
+    """Topic-word counts (d, k) → (d, columns): the heaviest topics give a random part of their words to new ones."""
     k = statistics.shape[1]
     heaviest = np.argsort(-statistics.sum(axis=0), kind="stable")[: columns - k]
     given = statistics[:, heaviest] * np.random.default_rng([seed, columns]).random((len(statistics), len(heaviest)))
@@ -18,7 +18,7 @@ def split_heaviest(statistics: np.ndarray, columns: int, seed: int) -> np.ndarra
 
 
 def merge_labels(counts: np.ndarray, k: int) -> np.ndarray:
-    """Which topics to merge so that k are left: always the two whose words lose least likelihood under one topic.
+    """Merge topics until k are left, always the two that lose the least likelihood.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def merge_labels(counts: np.ndarray, k: int) -> np.ndarray:
 
 
 def merged(columns: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Columns (rows, n) added up by their new number, (rows, largest label + 1)."""
+    """Columns (rows, n) summed by label: (rows, largest label + 1)."""
     sums = np.zeros((len(columns), int(labels.max()) + 1))
     for column, label in enumerate(labels):
         sums[:, label] += columns[:, column]
@@ -61,7 +61,7 @@ def _likelihood(counts: np.ndarray) -> np.ndarray:
 
 
 def _c_log_c(counts: np.ndarray) -> np.ndarray:
-    """0 where nothing is counted; several times as fast as a logarithm that asks first."""
+    """c log c, 0 for c = 0; several times faster than ``xlogy``."""
     logarithms = np.log(np.maximum(counts, 1e-300))
     logarithms *= counts
     return logarithms

@@ -1,4 +1,4 @@
-"""What is found: topics and their proportions from the moments of a corpus. NumPy only.
+"""Topics and their proportions from the moments of a corpus. NumPy only.
 
 Everything here runs on the driver, in seconds, without touching the documents again: any number of topics, any
 concentrations and any solver can be tried on the same moments.

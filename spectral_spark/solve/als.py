@@ -1,4 +1,4 @@
-"""Alternating least squares whose first iterations are kept orthogonal (Sharan & Valiant 2017)."""
+"""Alternating least squares whose first iterations are kept orthogonal (Sharan & Valiant 2017; formulas §9)."""
 
 import numpy as np
 
@@ -23,7 +23,7 @@ def als(
     """Decompose a symmetric tensor into vectors that need not be orthogonal.
 
     The symmetric least-squares step is A ← T(I, a, a) ((AᵀA)∘(AᵀA))⁻¹. From random starts it loses topics (several
-    columns run to the same vector); orthogonalising the first iterations by QR keeps the columns apart.
+    columns converge to the same vector); orthogonalising the first iterations by QR keeps the columns apart.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which concentrations the moments are read with: given, calibrated, or a sweep for somebody else to score."""
+"""Concentrations for reading the moments: given as numbers, or calibrated from the moments (formulas §5)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Calibration:
     ----------
     concentration : g.
     mass : Σ_i C6²/(C3³λ_i²) at g; one at an exact root.
-    at_bound : whether no root lies between the lowest and the highest g that were tried.
+    at_bound : True if there is no root between the lowest and the highest g that were tried.
     """
 
     concentration: float
@@ -35,7 +35,7 @@ class Calibration:
 
 
 def as_concentrations(values: float | Sequence[float]) -> tuple[float, ...]:
-    """Concentrations g_1 … g_{L−1} from the root's children to the documents; one number is the documents' alone."""
+    """Concentrations g_1 … g_{L−1} from the root's children to the documents; a single number is the documents'."""
     return tuple(checked_concentrations([values] if isinstance(values, int | float) else values).tolist())
 
 
@@ -44,8 +44,8 @@ def calibrated_concentration(
 ) -> Calibration:
     """The 2-layer g for which the third-order proportions κ²/λ_i² sum to one.
 
-    Right on corpora drawn from the model. On real, bursty words it returns far too large values: prefer a sweep scored
-    on held-out documents.
+    Right on corpora drawn from the model. On real, bursty words the result is far too large: prefer to compare several
+    values on held-out documents.
 
     Parameters
     ----------
@@ -69,8 +69,8 @@ def calibrated_concentration(
 class _Mass:
     """log Σ_i κ²/λ_i² as a function of log g; each tensor is solved from the topics of the one before.
 
-    On noisy tensors another start can end on another top, so a value once given is kept: a root search that asks again
-    at the ends of its bracket must find the signs it was promised.
+    On noisy tensors another start can reach another maximum, so values are cached: a root search that evaluates the
+    ends of its bracket again must find the same signs.
     """
 
     def __init__(self, correct: Correction, k: int, seed: int) -> None:

@@ -1,4 +1,4 @@
-"""From moments of words to moments of topics: S2 = C3 Σ π φφᵀ and S3 = C6 Σ π φ⊗φ⊗φ, still in the basis."""
+"""From moments of words to moments of topics: S2 = C3 Σ π φφᵀ and S3 = C6 Σ π φ⊗φ⊗φ in the basis (formulas §1)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from spectral_spark.solve.symmetric_tensor import sym3, transformed
 
 @dataclass(frozen=True, eq=False)
 class CorrectedMoments:
-    """Moments with the part of a common mean taken off, so that only the topics' own moments remain.
+    """Moments without the part of the common mean: only the topics' own moments remain.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ def check_moments(moments: ProjectedMoments, where: str = "moments") -> None:
             bad = int(array.size - np.isfinite(array).sum())
             raise InputError(
                 f"{where}: {bad} of {array.size} entries of the {name} moment are not finite; "
-                "look for NaN or infinite counts or weights in the documents and collect the moments again"
+                "check the documents for NaN or infinite counts or weights, and collect the moments again"
             )
 
 

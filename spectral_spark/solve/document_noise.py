@@ -1,4 +1,4 @@
-"""How large the eigenvalues of pure sampling noise get: the edge of a random matrix with the corpus's own variances.
+"""The largest eigenvalue of pure sampling noise: the edge of a random matrix with the corpus' variances (formulas §8).
 
 Within a document, the deviation of the scaled counts from their expectation has variance m·v_w at word w. A weighted
 sum over documents of products of such deviations, diagonal excepted, is a random matrix with a computable edge.
@@ -42,7 +42,7 @@ def pair_noise_edge(variances: np.ndarray) -> float:
 
 
 def document_noise_edge(variances: np.ndarray, noise: DocumentNoise) -> float:
-    """The edge of Σ_i w_i (z_i z_iᵀ − D) with z_i ~ N(0, D), D = diag(variances): few heavy documents push it out.
+    """The edge of Σ_i w_i (z_i z_iᵀ − D) with z_i ~ N(0, D), D = diag(variances): a few heavy documents push it out.
 
     Deterministic equivalent: with b(α) = Σ w²α/(1 − wα), z(α) solves α = Σ_j v_j/(z − v_j b), and the edge is min z(α).
     """

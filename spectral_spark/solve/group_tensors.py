@@ -1,7 +1,7 @@
-"""Tensors per group, then averaged: better than averaging moments to the root when the groups are few.
+"""Tensors per group, averaged over groups (formulas §6): better than root moments if there are few groups.
 
-Given the groups' own proportions, only the documents inside a group are random: no sampling error between groups and no
-concentration above the documents enters. Averages over groups of products of group moments are all that is needed.
+Given the groups' own proportions, only the documents inside a group are random: neither sampling error between groups
+nor concentrations above the documents enter. All that is needed are averages over groups of products of their moments.
 """
 
 import numpy as np

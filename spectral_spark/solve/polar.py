@@ -1,4 +1,4 @@
-"""Simultaneous power iteration with polar orthogonalisation: all eigenvectors at once, the default solver."""
+"""Simultaneous power iteration with polar orthogonalisation, the default solver (formulas §9)."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from spectral_spark.solve.symmetric_tensor import (
 )
 from spectral_spark.solve.tensor_decomposition import TensorDecomposition, finished
 
-# A last step this short leaves an error of its square on exact tensors, and far below the noise on all others.
+# A last step this short leaves its square as the error on exact tensors, and an error far below the noise on others.
 TOLERANCE = 1e-7
 MAX_ITERATIONS = 500
-# Vectors that turn by less than this are in their final valley, where curvature can be trusted.
-VALLEY, MEMORY, HALVINGS = 0.3, 8, 20
-# Up to this many topics further starts cost next to nothing.
+# Vectors that turn by less than this are close to their maximum, where curvature can be trusted.
+CLOSE, MEMORY, HALVINGS = 0.3, 8, 20
+# Up to this many topics, further starts cost next to nothing.
 FEW_TOPICS, STARTS = 50, 3
 
 
@@ -33,15 +33,15 @@ def polar(
     """Decompose a symmetric, nearly orthogonal tensor.
 
     Climbs Σ_r T(v_r, v_r, v_r)² over orthogonal V: each step replaces V by the orthogonal matrix nearest to the
-    gradient, [λ_r T(I, v_r, v_r)]_r. Exact tensors converge quadratically; on noisy ones, where that becomes slow, the
-    end of the climb is a quasi-Newton method.
+    gradient, [λ_r T(I, v_r, v_r)]_r. Exact tensors converge quadratically. On noisy ones convergence
+    becomes slow, so the last part of the climb uses a quasi-Newton method.
 
     Parameters
     ----------
     tensor : symmetric array of shape (k, k, k).
-    starts : random orthogonal matrices to climb from, the highest end is kept; by default 3 up to 50 topics, else 1.
+    starts : number of random orthogonal starts, of which the best end is kept; by default 3 up to 50 topics, else 1.
     max_iterations : products with the tensor allowed for each start.
-    tolerance : the largest turn of a vector in one step that counts as standing still.
+    tolerance : the iteration has converged when no vector turns by more than this in a step.
     """
     tensor = checked_tensor(tensor)
     size, rng, pairs = len(tensor), np.random.default_rng(seed), PairTensor(tensor)
@@ -53,7 +53,7 @@ def polar(
 
 @dataclass(frozen=True, eq=False)
 class Ascent:
-    """Where a climb ended: vectors (k, k), products with the tensor, whether it stands still, and Σ λ²."""
+    """Where a climb ended: vectors (k, k), products with the tensor, whether it converged, and Σ λ²."""
 
     vectors: np.ndarray
     iterations: int
@@ -64,7 +64,7 @@ class Ascent:
 def climb(
     pairs: PairTensor, vectors: np.ndarray, max_iterations: int = MAX_ITERATIONS, tolerance: float = TOLERANCE
 ) -> Ascent:
-    """Polar iterations from orthogonal ``vectors`` (k, k) into the final valley, then quasi-Newton steps to its top."""
+    """Polar iterations from orthogonal ``vectors`` (k, k) until close to a maximum, then quasi-Newton steps."""
     for iteration in range(1, max_iterations + 1):
         gradient = pairs.contract(vectors)
         values = (gradient * vectors).sum(axis=0)
@@ -72,7 +72,7 @@ def climb(
         turn, vectors = largest_turn(moved, vectors), moved
         if turn < tolerance:
             return Ascent(vectors, iteration, True, float((values**2).sum()))
-        if turn < VALLEY:
+        if turn < CLOSE:
             return _quasi_newton(pairs, vectors, iteration, max_iterations, tolerance)
     return Ascent(vectors, max_iterations, False, float((values**2).sum()))
 
@@ -115,7 +115,7 @@ def _local(pairs: PairTensor, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarr
 def _direction(
     slope: np.ndarray, curvature: np.ndarray, memory: deque[tuple[np.ndarray, np.ndarray]]
 ) -> np.ndarray:
-    """The two loops of limited-memory BFGS; falls back to the slope over the curvature where memory misleads."""
+    """The two loops of limited-memory BFGS; falls back to slope over curvature if the result is no ascent."""
     scale = np.maximum(curvature, 1e-12 * curvature.max(initial=0.0) + 1e-300)
     rest, shares = slope.copy(), []
     useful = [(step, change, float((step * change).sum())) for step, change in memory]

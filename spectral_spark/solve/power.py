@@ -1,4 +1,4 @@
-"""The robust tensor power method (Anandkumar et al. 2014): one eigenvector after another, by deflation."""
+"""The robust tensor power method (Anandkumar et al. 2014), with deflation (formulas §9)."""
 
 import numpy as np
 
@@ -19,14 +19,14 @@ def power(
     """Decompose a symmetric, nearly orthogonal tensor.
 
     Each eigenvector is the best of several random starts in the complement of those already found; all starts go
-    through one matrix product. Errors of deflation add up, so the vectors are finished together by the polar iteration.
+    through one matrix product. Errors of deflation accumulate, so the polar iteration finishes all vectors together.
 
     Parameters
     ----------
     tensor : symmetric array of shape (k, k, k).
     starts : random starts per eigenvector (L).
     iterations, final_iterations : steps for every start and for the best one (T + T).
-    polish : finish with the polar iteration; without it, ``converged`` speaks of the deflated vectors.
+    polish : finish with the polar iteration; without it, ``converged`` is about the deflated vectors.
     """
     tensor = checked_tensor(tensor)
     pairs, rng, size = PairTensor(tensor), np.random.default_rng(seed), len(tensor)

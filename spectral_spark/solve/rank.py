@@ -1,4 +1,4 @@
-"""How many topics there are: three rules on the spectrum of S2, each with its reason in words."""
+"""Chooses the number of topics: three rules on the spectrum, each with its reason in words (formulas §8)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,20 +13,20 @@ from spectral_spark.solve.corrected_moments import second_corrected
 from spectral_spark.solve.document_noise import DocumentNoise, document_noise_edge, pair_noise_edge, word_variances
 from spectral_spark.solve.whitening import ROUNDING, signed_spectrum, usable_rank
 
-# The Marchenko–Pastur edge is asymptotic; real maxima stray a few per cent beyond it.
+# The Marchenko–Pastur edge is asymptotic; real maxima exceed it by a few per cent.
 EDGE_MARGIN = 1.05
 NORMAL_MEDIAN = 0.6745
 
 
 @dataclass(frozen=True, eq=False)
 class RankChoice:
-    """A number of topics and why.
+    """A number of topics and the reason for it.
 
     Attributes
     ----------
     k : the number of topics.
     spectrum : array of shape (p,), eigenvalues of the matrix the rule looked at, signed, largest first.
-    noise_floor : eigenvalues below it are noise; None when the rule has none.
+    noise_floor : eigenvalues below it are noise; None if the rule has none.
     rule : "noise-floor", "gap", "paper" or "given".
     reason : one sentence.
     """
@@ -40,7 +40,7 @@ class RankChoice:
 
 @dataclass(frozen=True, eq=False)
 class RankEvidence:
-    """What the rules may look at.
+    """The input of the rules.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class RankEvidence:
     coefficients : C2 … C6 behind S2.
     lift : array of shape (d, p), from the basis to words.
     mean_words : array of shape (d,), M1.
-    scale : array of shape (d,), the word scaling s of the basis, or None when unknown (taken as M1^(−1/2)).
+    scale : array of shape (d,), the word scaling s of the basis, or None if unknown (M1^(−1/2) is assumed).
     document_noise : the documents' noise weights, or None.
     """
 
@@ -65,22 +65,22 @@ class RankEvidence:
 
 
 def choose_rank(rule: str, evidence: RankEvidence) -> RankChoice:
-    """Apply a rule: "noise-floor" (the default elsewhere), "gap" or "paper"."""
+    """Apply a rule: "noise-floor", "gap" or "paper"."""
     if rule not in RULES:
         raise SettingsError(f"rank rule: {rule!r} is unknown; choose one of {', '.join(RULES)}")
     return RULES[rule](evidence)
 
 
 def given_rank(k: int, second: np.ndarray) -> RankChoice:
-    """The choice of somebody who knows k; the spectrum of S2 is reported all the same."""
+    """A given k; the spectrum of S2 is reported with it."""
     return RankChoice(k, signed_spectrum(second)[0], None, "given", f"k = {k} was given")
 
 
 def noise_floor_rank(evidence: RankEvidence) -> RankChoice:
-    """Count the eigenvalues above the noise floor, then settle on the widest ratio gap within ±10% of the count.
+    """Count the eigenvalues above the noise floor, then move to the widest ratio gap within ±10% of the count.
 
     Two half samples differ by noise alone. Its size, measured in the trailing half of the basis, times the edge of a
-    random matrix over all words is where noise eigenvalues end. Wants a basis of at least 2k columns.
+    random matrix over all words is where noise eigenvalues end. Needs a basis of at least 2k columns.
     """
     if evidence.halves is None:
         raise InputError("rank rule noise-floor: needs moments of two half samples; pass halves or use the rule 'gap'")
@@ -112,7 +112,7 @@ def gap_rank(evidence: RankEvidence) -> RankChoice:
 def paper_rank(evidence: RankEvidence) -> RankChoice:
     """The paper's rule: the largest drop after the first in the spectrum of M2, uncentred and unscaled.
 
-    Frequent words and the heaviest topics dominate it, and the rule mostly finds far too few topics.
+    Frequent words and the heaviest topics dominate it, so the rule usually finds far too few topics.
     """
     triangle = np.linalg.qr(evidence.lift).R
     spectrum, _ = signed_spectrum(triangle @ evidence.moments.second @ triangle.T)
@@ -164,7 +164,7 @@ def _gap_near(spectrum: np.ndarray, count: int) -> int:
 
 
 def _above_noise(spectrum: np.ndarray) -> np.ndarray:
-    """The last quarter is taken for noise: ratios among values of its size, or across zero, say nothing."""
+    """Clipped at the size of the last quarter, taken for noise: ratios below that, or across zero, mean nothing."""
     return np.maximum(spectrum, np.median(np.abs(spectrum[-(len(spectrum) // 4 + 1) :])))
 
 

@@ -1,4 +1,4 @@
-"""From eigenvectors back to topics and proportions."""
+"""From eigenvectors back to topics and proportions (formulas §4)."""
 
 import numpy as np
 
@@ -16,13 +16,12 @@ def project_on_simplex(rows: np.ndarray, spread: np.ndarray | None = None) -> np
     Parameters
     ----------
     rows : array of shape (n, d).
-    spread : positive array of shape (d,); entry j may move in proportion to it (distance Σ (x_j − y_j)²/spread_j).
-        Absent: Euclidean.
+    spread : positive array of shape (d,); distances are Σ (x_j − y_j)²/spread_j, Euclidean if None.
     """
     width = np.ones(rows.shape[1]) if spread is None else spread
     active = np.broadcast_to(width > 0, rows.shape).copy()
     peaks = np.divide(rows, width, out=np.full(rows.shape, -np.inf), where=active).max(axis=1, keepdims=True)
-    rows = rows - peaks * width             # moves no nearest point, and keeps the one in sight beside huge entries
+    rows = rows - peaks * width             # changes no nearest point, and keeps digits beside huge entries
     count = np.full(len(rows), -1)
     excess = np.zeros(len(rows))
     while True:
@@ -37,7 +36,7 @@ def project_on_simplex(rows: np.ndarray, spread: np.ndarray | None = None) -> np
 
 
 def lifted_topics(lift: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Topics over words: each lifted column over its sum, then on the simplex.
+    """Topics over words: each lifted column divided by its sum, then projected on the simplex.
 
     Dividing by the sum fixes sign and scale without the eigenvalue, whose error is of third order.
 
@@ -53,7 +52,7 @@ def lifted_topics(lift: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np
     """
     d, k = len(lift), columns.shape[1]
     topics, sums = np.empty((d, k)), np.empty(k)
-    together = max(1, AT_ONCE // d)                         # projecting takes several copies of what it projects
+    together = max(1, AT_ONCE // d)                         # projecting needs several copies of its input
     for start in range(0, k, together):
         part = slice(start, start + together)
         rows = (lift @ columns[:, part]).T
@@ -63,7 +62,7 @@ def lifted_topics(lift: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np
 
 
 def _scale_of(rows: np.ndarray) -> np.ndarray:
-    """The sum of each row, never too near to zero to divide by; shape (n,)."""
+    """The sum of each row, kept away from zero so that one can divide by it; shape (n,)."""
     sums, total = rows.sum(axis=1), np.abs(rows).sum(axis=1)
     if not (total > 0).all():
         raise InputError(
@@ -85,9 +84,9 @@ def first_order_weights(first: np.ndarray, whitening: Whitening, vectors: np.nda
 
 
 def smoothed_topics(topics: np.ndarray, mean_words: np.ndarray, amount: float = 0.05) -> np.ndarray:
-    """Topics mixed with the corpus mean: recovered topics contain exact zeros, which no likelihood survives.
+    """Topics mixed with the corpus mean: recovered topics contain exact zeros, whose likelihood would be zero.
 
-    A word that does not occur in the corpus counts as half the rarest one that does, so every entry is positive.
+    A word that does not occur in the corpus counts half as much as the rarest that does, so every entry is positive.
 
     Parameters
     ----------

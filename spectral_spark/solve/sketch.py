@@ -1,4 +1,4 @@
-"""Decomposition through count sketches and FFTs (Wang, Tung, Smola & Anandkumar 2015).
+"""Decomposition through count sketches and FFTs (Wang, Tung, Smola & Anandkumar 2015; formulas §9).
 
 A sketch hashes the k³ entries of the tensor into b buckets, h1(i)+h2(j)+h3(l) mod b, with signs ξ1(i)ξ2(j)ξ3(l). The
 sketch of v⊗v⊗v is a circular convolution of three sketches of v, so contractions with vectors are products of spectra:
@@ -18,9 +18,9 @@ from spectral_spark.solve.symmetric_tensor import (
 )
 from spectral_spark.solve.tensor_decomposition import TensorDecomposition, finished
 
-# A polished start needs to be in the right valley only.
+# Before a polish, the vectors only need to be close to the right maximum.
 SKETCH_TOLERANCE, START_TOLERANCE = 1e-6, 1e-2
-# Columns that go through the transforms together: their tables should stay in the cache.
+# Columns that are transformed together: their tables should fit in the cache.
 BLOCK = 16
 MODES = ((0, 1, 2), (1, 0, 2), (2, 0, 1))
 

@@ -1,4 +1,4 @@
-"""The four solvers behind one call."""
+"""One entry point for the four solvers."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ def check_solver(solver: str) -> None:
 
 
 def check_options(solver: str, options: Mapping[str, Any]) -> None:
-    """Refuse options the solver does not have, and counts and lengths below one."""
+    """Refuse options that the solver does not have, and counts and lengths below one."""
     known = [name for name in inspect.signature(SOLVERS[solver]).parameters if name not in ("tensor", "seed")]
     for name, value in options.items():
         if name not in known:

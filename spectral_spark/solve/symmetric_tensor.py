@@ -10,7 +10,7 @@ LARGEST_ENTRY = 1e100
 
 
 def checked_tensor(tensor: np.ndarray) -> np.ndarray:
-    """The tensor as float64 of shape (k, k, k), symmetrised; refused when it is no cube or not finite."""
+    """The tensor as float64 of shape (k, k, k), symmetrised; it must be a cube and finite."""
     tensor = np.asarray(tensor, dtype=np.float64)
     if tensor.ndim != 3 or len(set(tensor.shape)) != 1 or tensor.size == 0:
         raise InputError(f"tensor: shape {tensor.shape} is not (k, k, k); pass the whitened third moment")

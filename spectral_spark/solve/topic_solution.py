@@ -1,4 +1,4 @@
-"""What a solve gives: topics, their proportions at the root and at every node, and how they were found."""
+"""The result of a solve: topics, their proportions at the root and at every node, and how they were found."""
 
 from dataclasses import dataclass
 
@@ -28,7 +28,7 @@ class TopicSolution:
     concentrations : the numbers behind them, or None when coefficients were passed directly.
     whitening : W, its dual and the spectrum of S2.
     sums : array of shape (k,), the sum over words of each lifted column (W†)ᵀv_i; √(C3 π0_i) for exact moments.
-    notes : sentences a user should read, such as that the solver did not converge.
+    notes : remarks for the user, for example that the solver did not converge.
     """
 
     topics: np.ndarray
@@ -60,8 +60,8 @@ class TopicSolution:
 def node_proportions(node_first: np.ndarray, solution: TopicSolution) -> np.ndarray:
     """Proportions of the topics at every tree node.
 
-    In the whitened basis the topics are orthogonal, so least squares is one product; the nearest point of the simplex
-    is then taken in the same distance, in which topic i counts by the inverse square of its sum.
+    In the whitened basis the topics are orthogonal, so least squares is one product. The result is projected on the
+    simplex in the same distance, in which topic i has the inverse square of its sum as weight (formulas §4).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""From moments to topics, on the driver, as often as one likes."""
+"""From moments to topics: rank, whitening, decomposition and reconstruction, on the driver."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -46,7 +46,7 @@ def solve_topics(
     max_k: int | None = None,
     solver_options: Mapping[str, Any] | None = None,
 ) -> TopicSolution:
-    """Rank, concentrations, whitening, decomposition, reconstruction.
+    """Topics from moments: concentrations, rank, whitening, decomposition, reconstruction.
 
     Parameters
     ----------
@@ -60,9 +60,9 @@ def solve_topics(
     solver : "polar", "power", "als" or "sketch"; ``solver_options`` are passed on.
     rank_rule : "noise-floor", "gap" or "paper".
     scale : array of shape (d,), the word scaling of the basis; sharpens the noise floor.
-    document_noise : how much noise each document brings; raises the floor when few heavy documents dominate.
-    groups : moments between the documents of one group: tensors are then taken per group and averaged, and only the
-        documents' concentration counts (the last one given).
+    document_noise : the noise of each document; raises the floor if a few heavy documents dominate.
+    groups : averages over groups. If given, tensors are taken per group and averaged, and only the documents'
+        concentration (the last one given) is used.
     max_k : the most topics "auto" may choose.
     """
     check_solver(solver)
@@ -119,7 +119,7 @@ class _Problem:
 def _read(
     problem: _Problem, concentrations: Concentrations, seed: int
 ) -> tuple[tuple[float, ...] | None, HDPCoefficients, RankChoice | None, tuple[str, ...]]:
-    """The concentrations as numbers and coefficients, the rank if it had to be chosen for that, and remarks."""
+    """The concentrations as numbers and as coefficients, the rank if calibration needed it, and notes."""
     if isinstance(concentrations, HDPCoefficients):
         return None, concentrations, None, ()
     if not isinstance(concentrations, str):

@@ -1,4 +1,4 @@
-"""Whitening: the basis in which the topics' second moment is the identity and the topics are orthogonal."""
+"""Whitening: the basis in which the topics' second moment is the identity and topics are orthogonal (formulas §4)."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from spectral_spark.errors import InputError, SettingsError
 
-# Below this share of the largest eigenvalue a direction is rounding, not signal.
+# Directions below this share of the largest eigenvalue are rounding errors.
 ROUNDING = 1e-13
 
 
@@ -58,7 +58,7 @@ def check_k(k: int, basis_size: int) -> None:
 def whiten(second: np.ndarray, k: int) -> Whitening:
     """Whiten S2 (p, p) with its k largest eigenvalues.
 
-    An S2 with fewer than k positive eigenvalues is refused: its missing directions would be invented by noise.
+    An S2 with fewer than k positive eigenvalues is refused: the missing directions would be pure noise.
     """
     check_k(k, len(second))
     spectrum, vectors = signed_spectrum(second)

@@ -1,4 +1,4 @@
-"""Where documents belong: paths → nodes, census, document weights, effective sample sizes."""
+"""The document tree: nodes, census, document weights, effective sample sizes, bounds. NumPy only."""
 
 from spectral_spark.tree.bounds import moment_bound, tensor_bound
 from spectral_spark.tree.census import Census

@@ -1,4 +1,7 @@
-"""How far estimated moments can be from the true ones, given the effective sample size (formulas §7)."""
+"""Bounds on the error of estimated moments, given the effective sample size (formulas §7).
+
+They hold given the realised proportions of the groups: documents of one group are not independent otherwise.
+"""
 
 from math import log, sqrt
 

@@ -1,4 +1,4 @@
-"""Who lives where: documents and words of every node, counted after unusable documents were dropped."""
+"""Documents and words of every node, counted after documents that are too short were dropped."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from spectral_spark.tree.nodes import DocumentTree
 
 @dataclass(frozen=True, eq=False)
 class Census:
-    """What each node owns itself; documents of its subnodes are counted there.
+    """Counts of each node's own documents. Those of its descendants are counted at the descendants.
 
     Attributes
     ----------
@@ -20,7 +20,7 @@ class Census:
     documents : int64 array of shape (nodes,).
     tokens : float64 array of shape (nodes,), Σ m over the node's own documents of m words.
     tokens_squared : float64 array of shape (nodes,), Σ m².
-    tokens_cubed : float64 array of shape (nodes,), Σ m³, or None where it was not counted.
+    tokens_cubed : float64 array of shape (nodes,), Σ m³, or None if it was not counted.
     """
 
     tree: DocumentTree
@@ -74,7 +74,7 @@ class Census:
         return self.documents + np.bincount(self.tree.parent[1:][alive], minlength=len(self.tree))
 
     def truncated(self, layers: int | str) -> tuple["Census", np.ndarray]:
-        """The census of the tree with fewer layers (see ``DocumentTree.truncated``), and where each node went."""
+        """The census of the tree with fewer layers (see ``DocumentTree.truncated``), and each node's new number."""
         tree, new_node = self.tree.truncated(layers)
         return self.moved(tree, new_node), new_node
 
@@ -90,7 +90,7 @@ class Census:
         return self._joined(other, lambda mine, theirs: mine + theirs)
 
     def __sub__(self, other: "Census") -> "Census":
-        """Without the documents of ``other``, all of which must be here."""
+        """The census without the documents of ``other``, all of which must be in it."""
         tree, mine, theirs = self.tree.union(other.tree)
         here, gone = self.moved(tree, mine).documents, other.moved(tree, theirs).documents
         short = np.flatnonzero(gone > here)

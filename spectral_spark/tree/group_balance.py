@@ -1,4 +1,4 @@
-"""How much a document counts where the groups of a tree are to be served alike, whatever their size."""
+"""Document weights that balance groups of different sizes in sampling and refinement (formulas §7)."""
 
 import numpy as np
 
@@ -7,21 +7,21 @@ from spectral_spark.tree.census import Census
 from spectral_spark.tree.nodes import DocumentTree
 
 WEIGHT_STEPS = 64            # weights are multiples of 1/64: sums of them are exact, in any order
-MOST_TIMES = 16.0            # that a document counts as much as one of the largest group: a handful shall not rule
+MOST_TIMES = 16.0            # caps a document's weight relative to the largest group: tiny groups cannot dominate
 
 
 def group_weights(census: Census, balance: float) -> np.ndarray:
-    """Weight of a document of each node: w ∝ (documents of its top-level group)^-balance, at most MOST_TIMES that of a
-    document of the largest group.
+    """Weight of a document of each node: w ∝ (documents of its top-level group)^-balance, at most MOST_TIMES the weight
+    of a document of the largest group.
 
-    Deeper nodes have the weight of their group; documents directly at the root are a group of their own. The weighted
-    words are as many as the words of the census (whose documents count a word at most as often as the moments do), but
-    for the rounding to multiples of 1 / WEIGHT_STEPS, of which no weight has less than one.
+    Deeper nodes have the weight of their top-level group, and documents directly at the root form a group of their own.
+    Weights are scaled so that the weighted number of words is that of the census (whose counts are capped), then
+    rounded to multiples of 1 / WEIGHT_STEPS, at least one such step.
 
     Parameters
     ----------
     census : documents and words per node.
-    balance : 0, every document weighs 1; 1, the documents of every group weigh the same together; or between.
+    balance : 0 gives every document weight 1, and 1 gives every group the same total weight.
 
     Returns
     -------

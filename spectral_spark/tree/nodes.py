@@ -1,4 +1,4 @@
-"""The document tree: which nodes there are and who is whose parent."""
+"""The document tree: its nodes, their parents and their levels."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Path = tuple[str, ...]
 
 @dataclass(frozen=True, eq=False)
 class DocumentTree:
-    """Groups of documents, any and unequal depth. Documents hang below any node, the root included.
+    """Groups of documents, of any and of unequal depth. Documents can belong to any node, the root included.
 
     Nodes are in the order of their paths, so a parent comes before its children and a subtree is one contiguous run.
 
@@ -38,7 +38,7 @@ class DocumentTree:
 
     @classmethod
     def from_paths(cls, paths: Iterable[Sequence[str]]) -> "DocumentTree":
-        """The tree of these paths and all their ancestors; repetitions and the order do not matter."""
+        """The tree of these paths and all their ancestors; neither repetitions nor their order matter."""
         known: set[Path] = {()}
         for path in {_checked(path) for path in paths}:
             while path not in known:
@@ -61,7 +61,7 @@ class DocumentTree:
 
     @property
     def depth(self) -> int:
-        """Level of the deepest node; a corpus without groups has 0."""
+        """Level of the deepest node; 0 for a corpus without groups."""
         return int(self.level.max())
 
     @cached_property
@@ -82,7 +82,7 @@ class DocumentTree:
         return np.fromiter((self.index(path) for path in paths), dtype=np.int32)
 
     def truncated(self, layers: int | str) -> tuple["DocumentTree", np.ndarray]:
-        """The tree with fewer layers; documents move up to the deepest node that is left on their path.
+        """The tree with fewer layers; documents move up to the deepest remaining node on their path.
 
         Parameters
         ----------
@@ -91,7 +91,7 @@ class DocumentTree:
         Returns
         -------
         tree : the smaller tree.
-        new_node : int32 array of shape (nodes,), where each node of this tree went.
+        new_node : int32 array of shape (nodes,), the node in the smaller tree that each node of this one became.
         """
         if layers == "all":
             return self, np.arange(len(self), dtype=np.int32)
@@ -121,7 +121,7 @@ class DocumentTree:
         return carried
 
     def union(self, other: "DocumentTree") -> tuple["DocumentTree", np.ndarray, np.ndarray]:
-        """The tree of the nodes of both, and where the nodes of each went, int32 arrays of shape (its nodes,)."""
+        """The tree with the nodes of both, and the new numbers of the nodes of each, int32 arrays of shape (nodes,)."""
         if self.paths == other.paths:
             same = np.arange(len(self), dtype=np.int32)
             return self, same, same
@@ -130,7 +130,7 @@ class DocumentTree:
 
     @cached_property
     def levels_upwards(self) -> list[np.ndarray]:
-        """Nodes by level, the deepest first and without the root: the order of every recursion towards the root."""
+        """Nodes by level, deepest first, without the root: the order of recursions towards the root."""
         order = np.argsort(self.level, kind="stable")
         cuts = np.searchsorted(self.level[order], np.arange(1, self.depth + 1))
         return np.split(order, cuts)[:0:-1]

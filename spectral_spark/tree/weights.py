@@ -1,4 +1,4 @@
-"""How much each document counts, and how many equally weighted documents that is worth (formulas §7)."""
+"""Document weights and effective sample sizes (formulas §7)."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,8 @@ class NodeWeights:
     ----------
     factor : array of shape (nodes,), zero where a node has no documents.
     by_length : whether a document's weight is proportional to its number of words.
-    effective_sample_size : array of shape (nodes,), n_eff of the documents at or below each node; at the root 1/‖η‖².
+    effective_sample_size : array of shape (nodes,), n_eff of the documents at or below each node: how many equally
+        weighted documents they are worth; at the root 1/‖η‖².
     """
 
     factor: np.ndarray
@@ -46,9 +47,9 @@ def node_weights(census: Census, weighting: str) -> NodeWeights:
     Parameters
     ----------
     census : documents and words per node, after drops.
-    weighting : ``"uniform"``, every node averages its children, documents of its own among them (the paper);
-        ``"ess"``, children count by their effective sample size, which makes all documents equal;
-        ``"tokens"``, a document is as many samples as it has words, and so up the tree.
+    weighting : ``"uniform"``: every node averages its children and its own documents (the paper);
+        ``"ess"``: children are weighted by their effective sample size, which makes all documents equal;
+        ``"tokens"``: documents are weighted by their number of words.
     """
     if weighting not in WEIGHTINGS:
         raise SettingsError(f"weighting = {weighting!r}: choose one of {', '.join(WEIGHTINGS)}")
