@@ -1,5 +1,9 @@
 """Spectral topic models for corpora with a document tree, on Spark.
 
+The method is that of Hsiao-Yu Fish Tung, Chao-Yuan Wu, Manzil Zaheer and Alexander J. Smola, "Spectral Methods for
+Nonparametric Models" (arXiv, 2017). Docstrings call it "the paper", and cite its formulas, corrected, as "formulas §n":
+section n of ``docs/formulas.md``.
+
 The public names load on first use, so that the NumPy-only packages (``moments``, ``solve``, ``refine``, ``ibp``) can be
 imported without Spark.
 """
