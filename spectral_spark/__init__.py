@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from spectral_spark.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from spectral_spark.ml.evaluator import TopicModelEvaluator
     from spectral_spark.ml.hdp import SpectralHDP, SpectralHDPModel
     from spectral_spark.ml.ibp import SpectralIBP, SpectralIBPModel
     from spectral_spark.moments.moment_state import MomentState
@@ -23,9 +24,11 @@ _HOMES = {
     "SpectralHDPModel": "spectral_spark.ml.hdp",
     "SpectralIBP": "spectral_spark.ml.ibp",
     "SpectralIBPModel": "spectral_spark.ml.ibp",
+    "TopicModelEvaluator": "spectral_spark.ml.evaluator",
     "MomentState": "spectral_spark.moments.moment_state",
 }
-__all__ = ["MomentState", "SpectralHDP", "SpectralHDPModel", "SpectralIBP", "SpectralIBPModel"]
+__all__ = ["MomentState", "SpectralHDP", "SpectralHDPModel", "SpectralIBP", "SpectralIBPModel",
+           "TopicModelEvaluator"]
 
 
 def __getattr__(name: str) -> Any:

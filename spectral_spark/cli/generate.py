@@ -126,7 +126,8 @@ def _getter(setting: Setting) -> str:
 
 def _value_type(setting: Setting) -> str:
     """The canonical value's type: what a getter returns."""
-    kind = {"Sequence[str]": "list[str]", "str | float | Sequence[float]": "str | list[float]"}
+    kind = {"Sequence[str]": "list[str]", "str | Sequence[str]": "str | list[str]",
+            "str | float | Sequence[float]": "str | list[float]"}
     known = kind.get(setting.type.annotation, setting.type.annotation)
     return known + (" | None" if setting.default is None else "")
 

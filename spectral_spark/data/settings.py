@@ -6,7 +6,16 @@ flags of the command line with their help, the keys of configuration files and t
 """
 
 from spectral_spark.data.setting import Audience, Setting, SettingsTable
-from spectral_spark.data.value_types import LARGEST_SEED, Choice, Number, PositiveNumbers, Text, Texts, Whole
+from spectral_spark.data.value_types import (
+    LARGEST_SEED,
+    Choice,
+    Number,
+    PositiveNumbers,
+    Text,
+    TextOrTexts,
+    Texts,
+    Whole,
+)
 
 AUTO = "auto"
 _COLUMN = Text("the name of a column", "COLUMN")
@@ -36,19 +45,36 @@ HDP = SettingsTable(
     Setting("termsCol", _COLUMN, None,
             "Column with an array of word ids per document. Use it with countsCol, instead of featuresCol.", _COLUMNS),
     Setting("countsCol", _COLUMN, None, "Column with an array of counts, one for each entry of termsCol.", _COLUMNS),
+    Setting("textCol", _COLUMN, None,
+            "Column of raw text, instead of featuresCol. Its words are counted as ingest counts them.", _COLUMNS,
+            ("text", "document_col", "documents")),
+    Setting("stopWords", TextOrTexts("english, none, a file with one word per line, or a list of words", "LIST"),
+            "english", "Words to leave out of textCol.", _COLUMNS, ("stopwords", "stop_word_list")),
+    Setting("minWordLength", Whole(1), 3, "Words of textCol with fewer letters are left out.", _COLUMNS),
+    Setting("minDocuments", Whole(1), 10, "A word of textCol must occur in at least this many documents.", _COLUMNS,
+            ("min_df", "mindf")),
+    Setting("maxDocumentShare", Number(0, 1, above=True), 0.5,
+            "A word of textCol must not occur in a larger share of the documents.", _COLUMNS, ("max_df", "maxdf")),
     Setting("pathCol", _COLUMN, "path",
-            "Column with the document's path in the tree as an array of strings, from the top-level group down to the "
-            "group that holds the document. If the column is absent, there is no tree.", _COLUMNS,
-            ("tree_col", "group_col", "groups")),
+            "Column with the document's path in the tree: an array of strings, from the top-level group down to the "
+            "group that holds the document, or one string, the group. If the column is absent, there is no tree.",
+            _COLUMNS, ("tree_col", "group_col", "groups")),
+    Setting("pathCols", Texts("the names of columns", "A,B,…"), None,
+            "Columns with the names of the document's groups, one column per level of the tree, instead of pathCol.",
+            _COLUMNS, ("group_cols", "levels_cols")),
     Setting("idCol", _COLUMN, None,
             "Column that identifies a document. Without it, documents are told apart by their content.", _COLUMNS,
             ("doc_id", "document_id")),
     Setting("topicDistributionCol", _COLUMN, "topicDistribution",
             "Column of topic proportions that transform adds.", _COLUMNS, ("output_col",)),
+    Setting("evaluationCol", _COLUMN, "evaluation",
+            "Column that transform adds for TopicModelEvaluator; an empty name leaves it out. Spark computes it only "
+            "where it is used.", _COLUMNS),
     Setting("vocabulary", Texts("a list of words, one per id", "WORDS"), None,
             "The words in the order of their ids.", _COLUMNS, ("words", "vocab")),
     Setting("vocabSize", Whole(1), None,
-            "Number of distinct words. Needed only with termsCol and without a vocabulary.", _COLUMNS),
+            "Number of distinct words. With termsCol, needed when there is no vocabulary; with textCol, the most words "
+            "to keep (10,000 if not set).", _COLUMNS),
     Setting("solver", Choice(("polar", "power", "als", "sketch")), "polar",
             "Algorithm that decomposes the third moment into topics.", aliases=("method", "algorithm", "optimizer")),
     Setting(

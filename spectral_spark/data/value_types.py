@@ -215,6 +215,19 @@ class Texts(ValueType):
 
 
 @dataclass(frozen=True)
+class TextOrTexts(Texts):
+    """A text, or a list of texts."""
+
+    annotation: str = "str | Sequence[str]"
+
+    def check(self, value: Any) -> str | list[str]:  # type: ignore[override]
+        return value if isinstance(value, str) else super().check(value)
+
+    def __call__(self, text: str) -> str:  # type: ignore[override]
+        return text
+
+
+@dataclass(frozen=True)
 class PositiveNumbers(ValueType):
     """Positive numbers, comma-separated on the command line, or one of the given words."""
 

@@ -7,7 +7,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DoubleType
 
 from spectral_spark.files.directories import staged
 from spectral_spark.files.spark_paths import spark_location, spark_readable
@@ -29,15 +28,16 @@ def flat_lists(column: pa.Array | pa.ChunkedArray, dtype: type) -> tuple[np.ndar
 
 
 def with_arrow_column(
-    frame: DataFrame, name: str, function: Callable[..., pa.Array], arguments: Sequence[Column]
+    frame: DataFrame, name: str, function: Callable[..., pa.Array], arguments: Sequence[Column],
+    kind: str = "array<double>",
 ) -> DataFrame:
-    """Add a column of array<double>: ``function`` of the arguments, which it gets as Arrow arrays.
+    """Add a column of the given kind: ``function`` of the arguments, which it gets as Arrow arrays.
 
     Spark 4.3 passes the columns of files straight on to such functions, and fails if any column of the frame has a
     user-defined type such as Vector. In that case the function gets one more argument, to be ignored, which Spark can
     only compute row by row in a step of its own.
     """
-    compute = F.arrow_udf(function, ArrayType(DoubleType()))  # type: ignore[call-overload]
+    compute = F.arrow_udf(function, kind)  # type: ignore[call-overload]
     if '"type":"udt"' not in frame.schema.json():
         return frame.withColumn(name, compute(*arguments))
     marked = frame.withColumn(_ROW_BY_ROW, F.spark_partition_id())

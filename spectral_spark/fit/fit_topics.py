@@ -39,10 +39,11 @@ def fit_topics(
     vocabulary: tuple[str, ...] | None = None,
     vocab_size: int | None = None,
     basis: Basis | None = None,
+    moments: MomentState | None = None,
     progress: Progress | None = None,
     checkpoint_dir: str | None = None,
 ) -> FittedTopics:
-    """Fit topics to the documents of a DataFrame."""
+    """Fit topics to the documents of a DataFrame; ``moments`` of the same documents in ``basis`` save their pass."""
     started = time.perf_counter()
     if vocabulary and vocab_size and len(vocabulary) != vocab_size:
         raise InputError(f"`vocabSize` is {vocab_size} but the vocabulary has {len(vocabulary)} words")
@@ -56,12 +57,13 @@ def fit_topics(
                   __version__)
     checkpoints = DirectoryCheckpoints(checkpoint_dir, key) if checkpoint_dir else Checkpoints()
     run = Run(progress or Progress(), checkpoints)
+    known = moments if moments is not None and moments.sources == [source.fingerprint] else None
     planned = planned_passes(settings, source.vocab_size, basis is not None)
-    run.progress.plan(sum(planned.values()), source.rows)
+    run.progress.plan(sum(planned.values()) - (0 if known is None else planned["moments"]), source.rows)
     with open_documents(source, PackSettings(source.vocab_size, settings.cap), progress=run.progress) as corpus:
         run.timed("census", started)
         run.finished_pass("census", source.rows, started)
-        fitted = _fit_counted(corpus, settings, vocabulary, basis, run, source.fingerprint)
+        fitted = _fit_counted(corpus, settings, vocabulary, basis, run, source.fingerprint, known)
     checkpoints.clear()
     run.timed("total", started)
     return replace(fitted, summary=replace(fitted.summary, seconds=dict(run.seconds)))
@@ -69,16 +71,16 @@ def fit_topics(
 
 def _fit_counted(
     corpus: CountedCorpus, settings: FitSettings, vocabulary: tuple[str, ...] | None, basis: Basis | None, run: Run,
-    source: str,
+    source: str, known: MomentState | None = None,
 ) -> FittedTopics:
-    """The steps that follow the census."""
+    """The steps that follow the census; ``known`` are the moments of these documents, where a model has them."""
     check_groups(corpus, settings)
     weights = node_weights(corpus.census, settings.weighting)
     with run.timing("range"):
         if basis is None:
             basis = find_basis(corpus, weights, settings, vocabulary_fingerprint(vocabulary), run)
     with run.timing("moments"):
-        moments = collect_moments(corpus, basis, settings, run, source)
+        moments = collect_moments(corpus, basis, settings, run, source) if known is None else known
         warn_of_fixed_tree(moments, run)
     with run.timing("solve"):
         solved = solve_moments(moments, settings, corpus, run)

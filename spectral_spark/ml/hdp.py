@@ -1,8 +1,9 @@
 """SpectralHDP and its model: what users import."""
 
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +13,7 @@ from pyspark.ml.util import MLReadable, MLWritable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spectral_spark.engine.documents import DocumentColumns, node_hashes
+from spectral_spark.engine.documents import node_hashes
 from spectral_spark.engine.progress import Progress
 from spectral_spark.errors import InputError
 from spectral_spark.evaluate.evaluation import ScoredTopics, completion_loss
@@ -30,29 +31,30 @@ from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.fit_summary import FitSummary
 from spectral_spark.fit.fit_topics import basis_of, fit_topics, solve_again
 from spectral_spark.fit.fitted_topics import FittedTopics
+from spectral_spark.fit.reuse import Reused, reusable
 from spectral_spark.fit.update import UpdateOptions, merge_topics, update_topics
+from spectral_spark.ingest.text_recipe import TEXT_JSON, TextCounter, TextRecipe
 from spectral_spark.ml import persistence
+from spectral_spark.ml.document_input import COLUMN_PARAMS, DocumentInput
+from spectral_spark.ml.evaluation_column import DocumentEvaluation, add_evaluation
 from spectral_spark.ml.inference import Proportions, add_proportions
-from spectral_spark.ml.params import SpectralHDPModelParams, SpectralHDPParams
+from spectral_spark.ml.local_documents import TEXT, as_table, is_local, is_texts, local_proportions, to_spark
+from spectral_spark.ml.params import AUTO, SpectralHDPParams
 from spectral_spark.ml.plots import ModelPictures
+from spectral_spark.ml.training_documents import TrainingDocuments, training_documents
 from spectral_spark.moments.basis import Basis
 from spectral_spark.moments.moment_state import MomentState
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    from pyspark.ml.feature import CountVectorizerModel
 
 ESTIMATOR_KIND, ESTIMATOR_VERSION = "spectral-hdp-estimator", 1
 
 
-class _Columns(SpectralHDPModelParams):
-    """What estimator and model share: the columns."""
-
-    def _document_columns(self, frame: DataFrame) -> DocumentColumns:
-        terms, path = self._value("termsCol"), self._value("pathCol")
-        if path not in frame.columns and not self.isSet("pathCol"):
-            path = None
-        features = None if terms else self._value("featuresCol")
-        return DocumentColumns(features, terms, self._value("countsCol"), path, self._value("idCol"))
-
-
-class SpectralHDP(Estimator, _Columns, SpectralHDPParams, MLReadable, MLWritable):
+class SpectralHDP(Estimator, DocumentInput, SpectralHDPParams, MLReadable, MLWritable):
     """Topics of a corpus with a document tree, by spectral inference for the Hierarchical Dirichlet Process.
 
     A handful of passes: two for a small basis, one for the moments in it, then the driver solves; each refinement pass
@@ -87,6 +89,7 @@ class SpectralHDP(Estimator, _Columns, SpectralHDPParams, MLReadable, MLWritable
 
     progress: Progress = Progress()
     basis: Basis | None = None
+    initial: "SpectralHDPModel | None" = None
 
     def setProgress(self, progress: Progress) -> "SpectralHDP":
         """Where to show progress, for example ``engine.progress.TerminalProgress()``. Not a parameter: not saved."""
@@ -98,27 +101,75 @@ class SpectralHDP(Estimator, _Columns, SpectralHDPParams, MLReadable, MLWritable
         self.basis = basis
         return self
 
+    def setVocabulary(self, value: "Sequence[str] | CountVectorizerModel | None") -> Self:
+        """Name the words: a list in the order of their ids, or a fitted ``CountVectorizerModel``.
+
+        In a ``Pipeline`` behind a ``CountVectorizer`` the words are found without it.
+        """
+        words: Any = value if isinstance(value, list | tuple) else getattr(value, "vocabulary", value)
+        return super().setVocabulary(words)
+
+    def setInitialModel(self, model: "SpectralHDPModel | None") -> "SpectralHDP":
+        """Start from a fitted model: its vocabulary, its basis and, for the same documents, its moments are reused.
+
+        See ``SpectralHDPModel.refit``. Not a parameter: not saved.
+        """
+        self.initial = model
+        return self
+
     def copy(self, extra: dict | None = None) -> "SpectralHDP":
         that: SpectralHDP = super().copy(extra)
-        that.progress, that.basis = self.progress, self.basis
+        that.progress, that.basis, that.initial = self.progress, self.basis, self.initial
         return that
+
+    def fit(self, dataset: Any, params: Any = None) -> Any:
+        """Fit a model to documents.
+
+        Parameters
+        ----------
+        dataset : DataFrame, pandas.DataFrame or list of str
+            Documents. A list of strings is taken as one text per document; a pandas DataFrame goes to Spark first, and
+            a session is started where none is running.
+        params : dict or list of dict, optional
+            Parameters for this fit only, as in ``pyspark.ml``.
+
+        Returns
+        -------
+        SpectralHDPModel, or a list of them for a list of ``params``.
+        """
+        if not is_local(dataset):
+            return super().fit(dataset, params)
+        estimator = self
+        if is_texts(dataset) and not self._value("textCol"):
+            estimator = self.copy({self.textCol: TEXT})
+        frame = to_spark(as_table(dataset, estimator._value("textCol") or TEXT), estimator._column_names())
+        return super(SpectralHDP, estimator).fit(frame, params)
 
     def findBasis(self, dataset: DataFrame) -> Basis:
         """Only the passes that find a basis; give it to other fits with ``setBasis``."""
-        words = self._value("vocabulary")
-        return basis_of(
-            dataset, self._document_columns(dataset), self.fitSettings(), tuple(words) if words else None,
-            self._value("vocabSize"), self.progress,
-        )
+        with self._documents(dataset) as found:
+            return basis_of(
+                found.frame, found.columns, self.fitSettings(), found.words, found.vocab_size, self.progress
+            )
+
+    def _documents(self, dataset: DataFrame) -> AbstractContextManager[TrainingDocuments]:
+        words, first = self._value("vocabulary"), self.initial
+        if words is None and first is not None:
+            words = first.vocabulary
+        return training_documents(self, dataset, tuple(words) if words else None, first.textRecipe if first else None)
 
     def _fit(self, dataset: DataFrame) -> "SpectralHDPModel":
-        words = self._value("vocabulary")
-        fitted = fit_topics(
-            dataset, self._document_columns(dataset), self.fitSettings(),
-            vocabulary=tuple(words) if words else None, vocab_size=self._value("vocabSize"), basis=self.basis,
-            progress=self.progress, checkpoint_dir=self._value("checkpointDir"),
-        )
-        return self._copyValues(SpectralHDPModel(fitted))
+        settings, first = self.fitSettings(), self.initial
+        reused = Reused(self.basis)
+        if first is not None and self.basis is None:
+            reused = reusable(first._fitted.moments, FitSettings.from_dict(first.summary.settings), settings)
+        with self._documents(dataset) as found:
+            fitted = fit_topics(
+                found.frame, found.columns, settings, vocabulary=found.words, vocab_size=found.vocab_size,
+                basis=reused.basis, moments=reused.moments, progress=self.progress,
+                checkpoint_dir=self._value("checkpointDir"),
+            )
+        return self._copyValues(SpectralHDPModel(fitted, found.recipe))
 
     def write(self) -> persistence.DirectoryWriter:
         def fill(staging: Staging) -> None:
@@ -136,12 +187,13 @@ class SpectralHDP(Estimator, _Columns, SpectralHDPParams, MLReadable, MLWritable
         return persistence.DirectoryReader(ESTIMATOR_KIND, ESTIMATOR_VERSION, build)
 
 
-class SpectralHDPModel(Model, _Columns, ModelPictures, MLReadable, MLWritable):
+class SpectralHDPModel(Model, DocumentInput, ModelPictures, MLReadable, MLWritable):
     """Topics, the tree's proportions, and the moments they came from."""
 
-    def __init__(self, fitted: FittedTopics) -> None:
+    def __init__(self, fitted: FittedTopics, recipe: TextRecipe | None = None) -> None:
         super().__init__()
         self._fitted = fitted
+        self._recipe = recipe
 
     @property
     def k(self) -> int:  # type: ignore[override]
@@ -154,9 +206,19 @@ class SpectralHDPModel(Model, _Columns, ModelPictures, MLReadable, MLWritable):
         return int(self._fitted.topics.shape[0])
 
     @property
-    def words(self) -> tuple[str, ...] | None:
-        """The vocabulary, None when it is not known."""
+    def vocabulary(self) -> tuple[str, ...] | None:  # type: ignore[override]
+        """The words in the order of their ids; None when they are not known."""
         return self._fitted.vocabulary
+
+    @property
+    def words(self) -> tuple[str, ...] | None:
+        """The same as ``vocabulary``."""
+        return self._fitted.vocabulary
+
+    @property
+    def textRecipe(self) -> TextRecipe | None:
+        """How words were made from text; None for a model that was fitted to counts."""
+        return self._recipe
 
     @property
     def weights(self) -> np.ndarray:
@@ -222,32 +284,103 @@ class SpectralHDPModel(Model, _Columns, ModelPictures, MLReadable, MLWritable):
         })
         return SparkSession.active().createDataFrame(table)
 
-    def _transform(self, dataset: DataFrame) -> DataFrame:
-        output = self._value("topicDistributionCol")
-        if output in dataset.columns:
-            raise InputError(f"column '{output}' exists; set topicDistributionCol to another name")
-        added = add_proportions(dataset, self._document_columns(dataset), output, self._proportions(dataset))
-        return added.withColumn(output, F.when(F.col(f"`{output}`").isNotNull(), array_to_vector(F.col(f"`{output}`"))))
+    def transform(self, dataset: Any, params: Any = None) -> Any:
+        """Infer the topic proportions of documents.
 
-    def _proportions(self, dataset: DataFrame) -> Proportions:
-        if self._inference is None:                     # kept, so that all transforms share one broadcast
-            hashes = node_hashes(dataset.sparkSession, self._fitted.nodes.paths)
-            self._inference = Proportions(
-                self._fitted.topics, self._fitted.nodes.proportions, *hashes, self._fitted.document_concentration
-            )
-        return self._inference
+        Parameters
+        ----------
+        dataset : DataFrame, pandas.DataFrame, str or list of str
+            Documents as in the fit. Without the path column, every document is taken to be at the root.
+        params : dict, optional
+            Parameters for this call only, as in ``pyspark.ml``.
+
+        Returns
+        -------
+        DataFrame
+            The same rows with a Vector column ``topicDistribution`` (null where counts are missing or negative), and a
+            struct column ``evaluation`` for :class:`TopicModelEvaluator`, computed only where it is used.
+        pandas.DataFrame
+            For a pandas DataFrame: the same with a column ``topicDistribution`` of arrays of shape (k,).
+        array of shape (n, k)
+            For a string or a list of strings.
+        """
+        if not is_local(dataset):
+            return super().transform(dataset, params)
+        model = self.copy(params) if params else self
+        if not is_texts(dataset):
+            return model._transform_pandas(dataset)
+        if self._recipe is None:
+            raise InputError("this model was fitted to word counts and cannot read text; fit it with textCol, or give "
+                             "a DataFrame with the columns that it was fitted to")
+        return model._local(as_table(dataset, model._value("textCol")))
+
+    def _transform_pandas(self, table: "pd.DataFrame") -> "pd.DataFrame":
+        output = self._value("topicDistributionCol")
+        if output in table.columns:
+            raise InputError(f"column '{output}' exists; set topicDistributionCol to another name")
+        return table.assign(**{output: list(self._local(table))})
+
+    def _local(self, table: "pd.DataFrame") -> np.ndarray:
+        names = {name: self._value(name) for name in COLUMN_PARAMS}
+        return local_proportions(table, names, self._proportions(), self._fitted.nodes.paths, self._counter)
+
+    @cached_property
+    def _counter(self) -> TextCounter | None:
+        return None if self._recipe is None else TextCounter(self._recipe, self.vocabulary or ())
+
+    def _transform(self, dataset: DataFrame) -> DataFrame:
+        output, evaluation = self._value("topicDistributionCol"), self._value("evaluationCol")
+        for name, parameter in ((output, "topicDistributionCol"), (evaluation, "evaluationCol")):
+            if name and name in dataset.columns:
+                raise InputError(f"column '{name}' exists; set {parameter} to another name")
+        ready = self._prepared(dataset, scoring=True, counter=self._counter)
+        model = self._proportions(dataset.sparkSession)
+        added = add_proportions(ready.frame, ready.columns, output, model)
+        if evaluation:
+            added = add_evaluation(added, ready.columns, evaluation, self._evaluation(model))
+        shares = F.col(f"`{output}`")
+        return added.drop(*ready.temporary).withColumn(output, F.when(shares.isNotNull(), array_to_vector(shares)))
+
+    def _evaluation(self, model: Proportions) -> DocumentEvaluation:
+        known, seed = self._document_evaluation, self._value("seed")
+        if known is None or known.seed != seed:
+            known = self._document_evaluation = DocumentEvaluation(model, seed)
+        return known
+
+    _document_evaluation: DocumentEvaluation | None = None
+
+    def _proportions(self, spark: SparkSession | None = None) -> Proportions:
+        """What infers proportions; with a session, tree nodes can be found by the hashes of their paths."""
+        if spark is None:
+            none = np.zeros(0, np.int64)
+            hashes = (none, none)
+        elif self._inference is not None:               # kept, so that all transforms share one broadcast
+            return self._inference
+        else:
+            hashes = node_hashes(spark, self._fitted.nodes.paths)
+        found = Proportions(
+            self._fitted.topics, self._fitted.nodes.proportions, *hashes, self._fitted.document_concentration
+        )
+        if spark is not None:
+            self._inference = found
+        return found
 
     _inference: Proportions | None = None
 
     def logPerplexity(self, dataset: DataFrame) -> float:
         """Document completion in nats per word: proportions from half of a document's words, loss on the others."""
-        columns = self._document_columns(dataset)
-        return completion_loss(dataset, columns, ScoredTopics.of_model(self.files), seed=self._value("seed"))
+        if is_local(dataset):
+            dataset = to_spark(as_table(dataset, self._value("textCol") or TEXT), self._column_names())
+        ready = self._prepared(dataset, scoring=True, counter=self._counter)
+        return completion_loss(ready.frame, ready.columns, ScoredTopics.of_model(self.files), seed=self._value("seed"))
 
     def solveAgain(self, **settings: Any) -> "SpectralHDPModel":
-        """A model from the same moments with another ``k``, ``solver``, ``concentrations``, ``rankRule`` or ``seed``.
+        """Unrefined topics with another ``k``, ``solver``, ``concentrations``, ``rankRule`` or ``seed``.
 
-        Takes seconds and no pass over the data; the topics are spectral ones, without refinement.
+        Takes seconds and reads no documents, only the stored moments. But the topics are those of the spectral step,
+        without sampling and refinement, and clearly worse than those of a fit: on 64,000 short texts with 30 topics,
+        the held-out loss was 6.86 where a fit had 6.68. Use it to compare numbers of topics, then call ``refit`` with
+        the documents at hand.
         """
         before = FitSettings.from_dict(self.summary.settings)
         estimator = SpectralHDP(
@@ -260,6 +393,34 @@ class SpectralHDPModel(Model, _Columns, ModelPictures, MLReadable, MLWritable):
             tensors=asked.tensors, seed=asked.seed, refine_passes=0,
         )
         return self._with(solve_again(self._fitted, changed))
+
+    def refit(self, dataset: Any, **settings: Any) -> "SpectralHDPModel":
+        """A full fit with other settings that reuses what this model already knows about the documents.
+
+        Up to as many topics as the basis has columns, the basis is reused, and for the documents that the model was
+        fitted to, its moments as well: only sampling and refinement read the documents again. With a larger ``k`` the
+        basis has to grow, and the fit starts from the beginning in the same vocabulary.
+
+        Parameters
+        ----------
+        dataset : DataFrame, pandas.DataFrame or list of str
+            The documents, with the columns that the model was fitted to.
+        **settings
+            Parameters of :class:`SpectralHDP`, for example ``k=60``.
+
+        Examples
+        --------
+        >>> model = SpectralHDP(k=2, textCol="text", minDocuments=2).fit(notes)
+        >>> model.refit(notes, k=3).k
+        3
+        """
+        estimator: SpectralHDP = self._copyValues(SpectralHDP())
+        estimator.setParams(k=self.summary.settings.get("k", AUTO))
+        if "basisSize" not in settings:
+            estimator.clear(estimator.basisSize)
+        estimator.setParams(**settings).setInitialModel(self).setProgress(self._progress)
+        model: SpectralHDPModel = estimator.fit(dataset)
+        return model
 
     def setCorpus(self, name: str, dropped: dict[str, int], heldOut: int | None = None) -> "SpectralHDPModel":
         """Say in the run report what corpus this is, what reading it dropped, and how many are for testing."""
@@ -294,8 +455,10 @@ class SpectralHDPModel(Model, _Columns, ModelPictures, MLReadable, MLWritable):
         the topics as they counted then, and are weighed anew only by ``replay`` or a new fit.
         """
         options = UpdateOptions(remove, skipKnown, unseenShare, checkpointDir)
+        ready = self._prepared(dataset, counter=self._counter)
+        again = None if replay is None else self._prepared(replay, counter=self._counter).frame
         fitted = update_topics(
-            self._fitted, dataset, self._document_columns(dataset), options, replay=replay, progress=self._progress
+            self._fitted, ready.frame, ready.columns, options, replay=again, progress=self._progress
         )
         return self._with(fitted)
 
@@ -304,7 +467,7 @@ class SpectralHDPModel(Model, _Columns, ModelPictures, MLReadable, MLWritable):
         return self._with(merge_topics(self._fitted, other._fitted))
 
     def _with(self, fitted: FittedTopics) -> "SpectralHDPModel":
-        model: SpectralHDPModel = self._copyValues(SpectralHDPModel(fitted))
+        model: SpectralHDPModel = self._copyValues(SpectralHDPModel(fitted, self._recipe))
         return model
 
     @cached_property
@@ -321,6 +484,8 @@ class SpectralHDPModel(Model, _Columns, ModelPictures, MLReadable, MLWritable):
             write_model_files(staging, self.files)
             if self._fitted.moments is not None:
                 self._fitted.moments.write_into(staging, "moments/")
+            if self._recipe is not None:
+                staging.write_json(TEXT_JSON, self._recipe.as_dict())
 
         return persistence.DirectoryWriter(MODEL_KIND, MODEL_VERSION, fill)
 
@@ -329,8 +494,11 @@ class SpectralHDPModel(Model, _Columns, ModelPictures, MLReadable, MLWritable):
         def build(saved: SavedDirectory) -> SpectralHDPModel:
             files = model_files_from(saved)
             moments = MomentState.read_from(saved, "moments/") if saved.has("moments/state.json") else None
-            model = cls(FittedTopics.from_files(files, moments))
-            persistence.restore_params(model, files.metadata, saved.path)
+            recipe = None
+            if saved.has(TEXT_JSON):
+                recipe = TextRecipe.from_dict(saved.read_json(TEXT_JSON), f"{saved.path}/{TEXT_JSON}")
+            model = cls(FittedTopics.from_files(files, moments), recipe)
+            persistence.restore_params(model, files.metadata, saved.path, retired=("vocabulary",))
             return model
 
         return persistence.DirectoryReader(MODEL_KIND, MODEL_VERSION, build)

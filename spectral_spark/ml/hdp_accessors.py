@@ -21,9 +21,16 @@ class HDPModelParams(TableParams, HasFeaturesCol, HasSeed, HasSolver):
     featuresCol: "Param[Any]" = param(HDP["featuresCol"])
     termsCol: "Param[Any]" = param(HDP["termsCol"])
     countsCol: "Param[Any]" = param(HDP["countsCol"])
+    textCol: "Param[Any]" = param(HDP["textCol"])
+    stopWords: "Param[Any]" = param(HDP["stopWords"])
+    minWordLength: "Param[Any]" = param(HDP["minWordLength"])
+    minDocuments: "Param[Any]" = param(HDP["minDocuments"])
+    maxDocumentShare: "Param[Any]" = param(HDP["maxDocumentShare"])
     pathCol: "Param[Any]" = param(HDP["pathCol"])
+    pathCols: "Param[Any]" = param(HDP["pathCols"])
     idCol: "Param[Any]" = param(HDP["idCol"])
     topicDistributionCol: "Param[Any]" = param(HDP["topicDistributionCol"])
+    evaluationCol: "Param[Any]" = param(HDP["evaluationCol"])
     vocabulary: "Param[Any]" = param(HDP["vocabulary"])
     vocabSize: "Param[Any]" = param(HDP["vocabSize"])
     solver: "Param[Any]" = param(HDP["solver"])
@@ -58,11 +65,35 @@ class HDPModelParams(TableParams, HasFeaturesCol, HasSeed, HasSolver):
         """Column with an array of counts, one for each entry of termsCol."""
         return self._value("countsCol")
 
+    def getTextCol(self) -> str | None:
+        """Column of raw text, instead of featuresCol. Its words are counted as ingest counts them."""
+        return self._value("textCol")
+
+    def getStopWords(self) -> str | list[str]:
+        """Words to leave out of textCol."""
+        return self._value("stopWords")
+
+    def getMinWordLength(self) -> int:
+        """Words of textCol with fewer letters are left out."""
+        return self._value("minWordLength")
+
+    def getMinDocuments(self) -> int:
+        """A word of textCol must occur in at least this many documents."""
+        return self._value("minDocuments")
+
+    def getMaxDocumentShare(self) -> float:
+        """A word of textCol must not occur in a larger share of the documents."""
+        return self._value("maxDocumentShare")
+
     def getPathCol(self) -> str:
-        """Column with the document's path in the tree as an array of strings, from the top-level group down to the
-        group that holds the document. If the column is absent, there is no tree.
+        """Column with the document's path in the tree: an array of strings, from the top-level group down to the group
+        that holds the document, or one string, the group. If the column is absent, there is no tree.
         """
         return self._value("pathCol")
+
+    def getPathCols(self) -> list[str] | None:
+        """Columns with the names of the document's groups, one column per level of the tree, instead of pathCol."""
+        return self._value("pathCols")
 
     def getIdCol(self) -> str | None:
         """Column that identifies a document. Without it, documents are told apart by their content."""
@@ -72,12 +103,22 @@ class HDPModelParams(TableParams, HasFeaturesCol, HasSeed, HasSolver):
         """Column of topic proportions that transform adds."""
         return self._value("topicDistributionCol")
 
+    def getEvaluationCol(self) -> str:
+        """Column that transform adds for TopicModelEvaluator; an empty name leaves it out.
+
+        Spark computes it only where it is used.
+        """
+        return self._value("evaluationCol")
+
     def getVocabulary(self) -> list[str] | None:
         """The words in the order of their ids."""
         return self._value("vocabulary")
 
     def getVocabSize(self) -> int | None:
-        """Number of distinct words. Needed only with termsCol and without a vocabulary."""
+        """Number of distinct words.
+
+        With termsCol, needed when there is no vocabulary; with textCol, the most words to keep (10,000 if not set).
+        """
         return self._value("vocabSize")
 
     def getSolver(self) -> str:
@@ -174,9 +215,13 @@ class HDPModelParams(TableParams, HasFeaturesCol, HasSeed, HasSolver):
         """Column with an array of counts, one for each entry of termsCol."""
         return self._set_given({"countsCol": value})
 
+    def setTextCol(self, value: str | None) -> Self:
+        """Column of raw text, instead of featuresCol. Its words are counted as ingest counts them."""
+        return self._set_given({"textCol": value})
+
     def setPathCol(self, value: str | None) -> Self:
-        """Column with the document's path in the tree as an array of strings, from the top-level group down to the
-        group that holds the document. If the column is absent, there is no tree.
+        """Column with the document's path in the tree: an array of strings, from the top-level group down to the group
+        that holds the document, or one string, the group. If the column is absent, there is no tree.
         """
         return self._set_given({"pathCol": value})
 
@@ -188,6 +233,13 @@ class HDPModelParams(TableParams, HasFeaturesCol, HasSeed, HasSolver):
         """Column of topic proportions that transform adds."""
         return self._set_given({"topicDistributionCol": value})
 
+    def setEvaluationCol(self, value: str | None) -> Self:
+        """Column that transform adds for TopicModelEvaluator; an empty name leaves it out.
+
+        Spark computes it only where it is used.
+        """
+        return self._set_given({"evaluationCol": value})
+
 
 class HDPEstimatorParams(HDPModelParams):
     """Everything that the estimator can be told."""
@@ -195,13 +247,15 @@ class HDPEstimatorParams(HDPModelParams):
     @given_keywords
     def __init__(
         self, *, k: int | str = "auto", featuresCol: str = "features", termsCol: str | None = None,
-        countsCol: str | None = None, pathCol: str = "path", idCol: str | None = None,
-        topicDistributionCol: str = "topicDistribution", vocabulary: Sequence[str] | None = None,
-        vocabSize: int | None = None, solver: str = "polar", weighting: str = "tokens", layers: int | str = "all",
-        concentrations: str | float | Sequence[float] = "auto", refinePasses: int = 2,
-        exploreSweeps: int | str = "auto", groupBalance: float = 0.0, checkpointDir: str | None = None, seed: int = 0,
-        rankRule: str = "noise-floor", basisSize: int | str = "auto", rangePasses: int = 2, wordScaling: float = 0.25,
-        countCap: float = 16.0, tensors: str = "root",
+        countsCol: str | None = None, textCol: str | None = None, stopWords: str | Sequence[str] = "english",
+        minWordLength: int = 3, minDocuments: int = 10, maxDocumentShare: float = 0.5, pathCol: str = "path",
+        pathCols: Sequence[str] | None = None, idCol: str | None = None,
+        topicDistributionCol: str = "topicDistribution", evaluationCol: str = "evaluation",
+        vocabulary: Sequence[str] | None = None, vocabSize: int | None = None, solver: str = "polar",
+        weighting: str = "tokens", layers: int | str = "all", concentrations: str | float | Sequence[float] = "auto",
+        refinePasses: int = 2, exploreSweeps: int | str = "auto", groupBalance: float = 0.0,
+        checkpointDir: str | None = None, seed: int = 0, rankRule: str = "noise-floor", basisSize: int | str = "auto",
+        rangePasses: int = 2, wordScaling: float = 0.25, countCap: float = 16.0, tensors: str = "root",
     ) -> None:
         super().__init__()
         self._set_given(self._input_kwargs)
@@ -209,13 +263,15 @@ class HDPEstimatorParams(HDPModelParams):
     @given_keywords
     def setParams(
         self, *, k: int | str = "auto", featuresCol: str = "features", termsCol: str | None = None,
-        countsCol: str | None = None, pathCol: str = "path", idCol: str | None = None,
-        topicDistributionCol: str = "topicDistribution", vocabulary: Sequence[str] | None = None,
-        vocabSize: int | None = None, solver: str = "polar", weighting: str = "tokens", layers: int | str = "all",
-        concentrations: str | float | Sequence[float] = "auto", refinePasses: int = 2,
-        exploreSweeps: int | str = "auto", groupBalance: float = 0.0, checkpointDir: str | None = None, seed: int = 0,
-        rankRule: str = "noise-floor", basisSize: int | str = "auto", rangePasses: int = 2, wordScaling: float = 0.25,
-        countCap: float = 16.0, tensors: str = "root",
+        countsCol: str | None = None, textCol: str | None = None, stopWords: str | Sequence[str] = "english",
+        minWordLength: int = 3, minDocuments: int = 10, maxDocumentShare: float = 0.5, pathCol: str = "path",
+        pathCols: Sequence[str] | None = None, idCol: str | None = None,
+        topicDistributionCol: str = "topicDistribution", evaluationCol: str = "evaluation",
+        vocabulary: Sequence[str] | None = None, vocabSize: int | None = None, solver: str = "polar",
+        weighting: str = "tokens", layers: int | str = "all", concentrations: str | float | Sequence[float] = "auto",
+        refinePasses: int = 2, exploreSweeps: int | str = "auto", groupBalance: float = 0.0,
+        checkpointDir: str | None = None, seed: int = 0, rankRule: str = "noise-floor", basisSize: int | str = "auto",
+        rangePasses: int = 2, wordScaling: float = 0.25, countCap: float = 16.0, tensors: str = "root",
     ) -> Self:
         """Set several parameters by name; None leaves one unset."""
         return self._set_given(self._input_kwargs)
@@ -224,12 +280,35 @@ class HDPEstimatorParams(HDPModelParams):
         """Number of topics, or auto to estimate it from the spectrum of the second moment."""
         return self._set_given({"k": value})
 
+    def setStopWords(self, value: str | Sequence[str] | None) -> Self:
+        """Words to leave out of textCol."""
+        return self._set_given({"stopWords": value})
+
+    def setMinWordLength(self, value: int | None) -> Self:
+        """Words of textCol with fewer letters are left out."""
+        return self._set_given({"minWordLength": value})
+
+    def setMinDocuments(self, value: int | None) -> Self:
+        """A word of textCol must occur in at least this many documents."""
+        return self._set_given({"minDocuments": value})
+
+    def setMaxDocumentShare(self, value: float | None) -> Self:
+        """A word of textCol must not occur in a larger share of the documents."""
+        return self._set_given({"maxDocumentShare": value})
+
+    def setPathCols(self, value: Sequence[str] | None) -> Self:
+        """Columns with the names of the document's groups, one column per level of the tree, instead of pathCol."""
+        return self._set_given({"pathCols": value})
+
     def setVocabulary(self, value: Sequence[str] | None) -> Self:
         """The words in the order of their ids."""
         return self._set_given({"vocabulary": value})
 
     def setVocabSize(self, value: int | None) -> Self:
-        """Number of distinct words. Needed only with termsCol and without a vocabulary."""
+        """Number of distinct words.
+
+        With termsCol, needed when there is no vocabulary; with textCol, the most words to keep (10,000 if not set).
+        """
         return self._set_given({"vocabSize": value})
 
     def setSolver(self, value: str | None) -> Self:

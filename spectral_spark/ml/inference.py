@@ -2,7 +2,7 @@
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from threadpoolctl import threadpool_limits
 
@@ -33,10 +33,24 @@ class Proportions:
         self.concentration, self.iterations = concentration, iterations
 
     def __call__(self, terms: pa.Array, counts: pa.Array, prefixes: pa.Array) -> pa.Array:
+        return self.of(terms, counts, self.nodes(prefixes))
+
+    def of(self, terms: pa.Array, counts: pa.Array, nodes: np.ndarray) -> pa.Array:
+        """Proportions of documents whose tree nodes are known: lists of k numbers, null for bad counts."""
+        batch, good = self.batch(terms, counts, nodes, np.zeros(len(terms), np.int64))
+        n, k = len(terms), self.topics.shape[1]
+        with threadpool_limits(1):
+            theta = infer(batch, self.topics, self.node_prior, self.concentration, self.iterations)
+        offsets = np.arange(0, (n + 1) * k, k, dtype=np.int32)
+        return pa.ListArray.from_arrays(offsets, pa.array(theta.ravel()), mask=pa.array(~good))
+
+    def batch(
+        self, terms: pa.Array, counts: pa.Array, nodes: np.ndarray, keys: np.ndarray
+    ) -> tuple[CountBatch, np.ndarray]:
+        """The known words of the documents, and which documents have counts that can be used."""
         term_values, starts = flat_lists(terms, np.int64)
         count_values, count_starts = flat_lists(counts, np.float64)
-        nodes = self._nodes(prefixes)
-        n, k = len(terms), self.topics.shape[1]
+        n = len(terms)
         good = np.diff(starts) == np.diff(count_starts)
         if not good.all():
             keep = np.repeat(good, np.diff(starts)), np.repeat(good, np.diff(count_starts))
@@ -47,17 +61,12 @@ class Proportions:
         used = (count_values > 0) & (term_values >= 0) & (term_values < len(self.topics)) & good[owner]
         starts = np.concatenate(([0], np.cumsum(np.bincount(owner[used], minlength=n))))
         batch = CountBatch(
-            starts.astype(np.int32), term_values[used].astype(np.int32), count_values[used], nodes,
-            np.zeros(n, np.int64), len(self.topics),
+            starts.astype(np.int32), term_values[used].astype(np.int32), count_values[used], nodes, keys,
+            len(self.topics),
         )
-        with threadpool_limits(1):
-            theta = infer(batch, self.topics, self.node_prior, self.concentration, self.iterations)
-        offsets = np.arange(0, (n + 1) * k, k, dtype=np.int32)
-        return pa.ListArray.from_arrays(
-            offsets, pa.array(theta.ravel()), mask=pa.array(~good | terms.is_null().to_numpy(zero_copy_only=False))
-        )
+        return batch, good & ~terms.is_null().to_numpy(zero_copy_only=False)
 
-    def _nodes(self, prefixes: pa.Array) -> np.ndarray:
+    def nodes(self, prefixes: pa.Array) -> np.ndarray:
         """The deepest known node on each document's path; the root where none is known."""
         hashes, starts = flat_lists(prefixes, np.int64)
         at = np.minimum(np.searchsorted(self.node_hashes, hashes), len(self.node_hashes) - 1)
@@ -76,10 +85,12 @@ def add_proportions(frame: DataFrame, columns: DocumentColumns, output: str, pro
         return handle()(terms, counts, prefixes)
 
     terms, counts, path = document_columns(frame, columns)
-    empty = F.array().cast("array<string>")
-    prefixes = F.transform(
-        F.sequence(F.lit(0), F.size(F.coalesce(path, empty))),
-        lambda level: F.xxhash64(F.slice(F.coalesce(path, empty), F.lit(1), level)),
-    )
-    return with_arrow_column(frame, output, run, [terms, counts, prefixes])
+    return with_arrow_column(frame, output, run, [terms, counts, path_prefixes(path)])
 
+
+def path_prefixes(path: Column) -> Column:
+    """Hashes of a path's prefixes, from the root's down to the whole path's."""
+    known = F.coalesce(path, F.array().cast("array<string>"))
+    return F.transform(
+        F.sequence(F.lit(0), F.size(known)), lambda level: F.xxhash64(F.slice(known, F.lit(1), level))
+    )

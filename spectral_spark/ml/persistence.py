@@ -4,7 +4,7 @@ The parameters lie where ``pyspark.ml`` pipelines expect them (``metadata/``), s
 contains ours can be saved and loaded. A loader accepts its own class only and imports nothing that a file names.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Generic, TypeVar
 
 import pyspark
@@ -33,13 +33,20 @@ def params_metadata(instance: Params) -> dict[str, Any]:
     }
 
 
-def restore_params(instance: Params, metadata: dict[str, Any], path: str) -> None:
-    """Set the saved parameters; a file of another class, or with unknown parameters, is refused."""
+def restore_params(
+    instance: Params, metadata: dict[str, Any], path: str, retired: Collection[str] = ()
+) -> None:
+    """Set the saved parameters; a file of another class, or with unknown parameters, is refused.
+
+    ``retired`` are parameters that earlier versions wrote and that are facts of the instance now.
+    """
     wanted, found = class_name(type(instance)), metadata.get("class")
     if found != wanted:
         raise FormatError(f"'{path}' holds a {found}, not a {wanted}")
     for section in ("defaultParamMap", "paramMap"):
         for name, value in metadata.get(section, {}).items():
+            if name in retired:
+                continue
             if not instance.hasParam(name):
                 raise FormatError(f"'{path}': parameter '{name}' is unknown to this version; upgrade spectral_spark")
             param = instance.getParam(name)
