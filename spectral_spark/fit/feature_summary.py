@@ -5,8 +5,10 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from spectral_spark.fit.summary_view import html_view, seconds_text, text_view
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class IbpSummary:
     """The run report, also ``summary.json`` of a saved model.
 
@@ -53,6 +55,36 @@ class IbpSummary:
     versions: dict[str, str]
     settings: dict[str, Any] = field(default_factory=dict)
     source: str = ""
+
+    @property
+    def totalSeconds(self) -> float:
+        """How long the fit took; 0.0 where it was not measured."""
+        return float(self.seconds.get("total", 0.0))
+
+    @property
+    def passNames(self) -> list[str]:
+        """The passes over the rows, in order."""
+        return [str(step["name"]) for step in self.passes]
+
+    def _facts(self) -> list[tuple[str, str]]:
+        missing = f"{self.missing_values:,} missing values in {self.columns_with_missing:,} columns"
+        return [
+            ("features", f"{self.k} ({self.rank_rule})"),
+            ("rows", f"{self.rows:,} with {self.columns:,} columns; {missing}"),
+            ("noise variance", f"{self.noise_variance:.4g}"),
+            ("probabilities", ", ".join(f"{value:.3f}" for value in self.probabilities)),
+            ("solver", f"{self.solver}, residual {self.residual:.3g}"),
+            ("offset", self.offset),
+            ("passes", ", ".join(self.passNames) or "none"),
+            ("time", seconds_text(self.seconds)),
+            ("seed", str(self.seed)),
+        ]
+
+    def __repr__(self) -> str:
+        return text_view(f"IbpSummary ({self.kind})", self._facts())
+
+    def _repr_html_(self) -> str:
+        return html_view(f"IbpSummary ({self.kind})", self._facts())
 
     def toDict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)

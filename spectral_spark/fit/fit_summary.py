@@ -5,8 +5,10 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from spectral_spark.fit.summary_view import counts_text, html_view, seconds_text, text_view
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class FitSummary:
     """The run report, also ``summary.json`` of a saved model.
 
@@ -55,6 +57,49 @@ class FitSummary:
     sources: list[str] = field(default_factory=list)
     basis: str | None = None
     extra: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def droppedDocuments(self) -> int:
+        """Documents that could not be used, for whatever reason."""
+        return sum(self.dropped.values())
+
+    @property
+    def totalSeconds(self) -> float:
+        """How long the fit took; 0.0 where it was not measured."""
+        return float(self.seconds.get("total", 0.0))
+
+    @property
+    def passNames(self) -> list[str]:
+        """The passes over the documents, in order."""
+        return [str(step["name"]) for step in self.passes]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the fit warned of."""
+        return list(self.extra.get("warnings", []))
+
+    def _facts(self) -> list[tuple[str, str]]:
+        loss = self.sample.get("loss")
+        facts = [
+            ("topics", f"{self.k}" + (f" ({self.rank_reason})" if self.rank_reason else "")),
+            ("documents", f"{self.documents:,} used; dropped: {counts_text(self.dropped)}"),
+            ("words", f"{self.tokens:,}, of which {self.terms:,} are distinct"),
+            ("effective sample size", f"{self.effective_sample_size:,.0f} ({self.weighting} weighting)"),
+            ("concentrations", ", ".join(f"{value:.3g}" for value in self.concentrations) or "none"),
+            ("solver", f"{self.solver}, residual {self.residual:.3g}" + ("" if self.converged else ", not converged")),
+            ("passes", ", ".join(self.passNames) or "none"),
+            ("time", seconds_text(self.seconds)),
+            ("seed", str(self.seed)),
+        ]
+        if loss is not None:
+            facts.insert(3, ("loss on a sample", f"{loss:.4f} nats per word"))
+        return facts + [("warning", warning) for warning in self.warnings]
+
+    def __repr__(self) -> str:
+        return text_view("FitSummary", self._facts())
+
+    def _repr_html_(self) -> str:
+        return html_view("FitSummary", self._facts())
 
     def toDict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)

@@ -99,10 +99,10 @@ class TopicModelEvaluator(Evaluator, DefaultParamsReadable, DefaultParamsWritabl
 
     def _evaluate(self, dataset: DataFrame) -> float:
         name = self.getEvaluationCol()
-        if name not in dataset.columns:
+        if name not in dataset.columns or METADATA_KEY not in dataset.schema[name].metadata:
             raise InputError(
-                f"there is no column '{name}' to evaluate; give the output of SpectralHDPModel.transform, with the "
-                "model's evaluationCol set to the same name as the evaluator's"
+                f"there is no column '{name}' made by a topic model; evaluate the output of SpectralHDPModel.transform, "
+                "with the model's evaluationCol set to the same name as the evaluator's"
             )
         column = F.col("`" + name.replace("`", "``") + "`")
         return _coherence(dataset, name) if self.isLargerBetter() else _loss(dataset.select(column.alias("e")))
@@ -117,10 +117,7 @@ def _loss(frame: DataFrame) -> float:
 
 def _coherence(dataset: DataFrame, name: str) -> float:
     """Mean NPMI over the topics, from the number of documents in which pairs of top words occur together."""
-    facts = dataset.schema[name].metadata.get(METADATA_KEY)
-    if not facts:
-        raise InputError(f"column '{name}' has lost its metadata, which names the top words; evaluate the output of "
-                         "transform before rebuilding that column")
+    facts = dataset.schema[name].metadata[METADATA_KEY]
     words = np.asarray(facts["topWords"], np.int64).reshape(facts["k"], -1)
     known = np.unique(words)
     found = F.array_distinct(F.col("`" + name.replace("`", "``") + "`")["topWords"])

@@ -36,7 +36,7 @@ from spectral_spark.fit.update import UpdateOptions, merge_topics, update_topics
 from spectral_spark.ingest.text_recipe import TEXT_JSON, TextCounter, TextRecipe
 from spectral_spark.ml import persistence
 from spectral_spark.ml.document_input import COLUMN_PARAMS, DocumentInput
-from spectral_spark.ml.evaluation_column import DocumentEvaluation, add_evaluation
+from spectral_spark.ml.evaluation_column import METADATA_KEY, DocumentEvaluation, add_evaluation
 from spectral_spark.ml.inference import Proportions, add_proportions
 from spectral_spark.ml.local_documents import TEXT, as_table, is_local, is_texts, local_proportions, to_spark
 from spectral_spark.ml.params import AUTO, SpectralHDPParams
@@ -329,10 +329,10 @@ class SpectralHDPModel(Model, DocumentInput, ModelPictures, MLReadable, MLWritab
         return None if self._recipe is None else TextCounter(self._recipe, self.vocabulary or ())
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
-        output, evaluation = self._value("topicDistributionCol"), self._value("evaluationCol")
-        for name, parameter in ((output, "topicDistributionCol"), (evaluation, "evaluationCol")):
-            if name and name in dataset.columns:
-                raise InputError(f"column '{name}' exists; set {parameter} to another name")
+        output = self._value("topicDistributionCol")
+        if output in dataset.columns:
+            raise InputError(f"column '{output}' exists; set topicDistributionCol to another name")
+        dataset, evaluation = self._evaluation_column(dataset)
         ready = self._prepared(dataset, scoring=True, counter=self._counter)
         model = self._proportions(dataset.sparkSession)
         added = add_proportions(ready.frame, ready.columns, output, model)
@@ -340,6 +340,18 @@ class SpectralHDPModel(Model, DocumentInput, ModelPictures, MLReadable, MLWritab
             added = add_evaluation(added, ready.columns, evaluation, self._evaluation(model))
         shares = F.col(f"`{output}`")
         return added.drop(*ready.temporary).withColumn(output, F.when(shares.isNotNull(), array_to_vector(shares)))
+
+    def _evaluation_column(self, dataset: DataFrame) -> tuple[DataFrame, str]:
+        """The column to add for an evaluator, "" for none. One that an earlier transform added is replaced; a column of
+        the user's own is kept, and none is added unless it was asked for."""
+        name: str = self._value("evaluationCol")
+        if name not in dataset.columns:
+            return dataset, name
+        if METADATA_KEY in dataset.schema[name].metadata:
+            return dataset.drop(name), name
+        if self.isSet(self.evaluationCol):
+            raise InputError(f"column '{name}' exists; set evaluationCol to another name")
+        return dataset, ""
 
     def _evaluation(self, model: Proportions) -> DocumentEvaluation:
         known, seed = self._document_evaluation, self._value("seed")

@@ -59,7 +59,7 @@ def plot_spectrum(summary: Mapping[str, Any]) -> "Figure":
 def plot_topics(
     files: TopicModelFiles, topics: int = 12, words: int = 10, relevance: float = LABEL_LAMBDA
 ) -> "Figure":
-    """The largest topics, each with bars for its most relevant words.
+    """The largest topics, each with bars for its most relevant words, the heaviest first.
 
     Parameters
     ----------
@@ -77,6 +77,7 @@ def plot_topics(
     panels = np.atleast_1d(grid).ravel()
     for axes, topic in zip(panels, chosen, strict=False):
         best = top_words(files.topics[:, topic], shares, words, relevance)
+        best = best[np.argsort(-files.topics[best, topic], kind="stable")]
         axes.barh(range(len(best)), files.topics[best, topic], color=_BLUE, height=0.65)
         axes.set_yticks(range(len(best)), [_plain(names[word]) for word in best], fontsize=8)
         axes.invert_yaxis()
@@ -157,10 +158,10 @@ def _plain(text: str) -> str:
 
 def _figure(width: float, height: float, rows: int = 1, columns: int = 1) -> "tuple[Figure, Any]":
     try:
-        from matplotlib.figure import Figure
+        from spectral_spark.report.notebook_figure import NotebookFigure
     except ImportError:
         raise SettingsError("plots need matplotlib: pip install 'spectral-spark[plot]'") from None
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = NotebookFigure(figsize=(width, height), layout="constrained")
     axes: Any = figure.subplots(rows, columns)
     for panel in np.atleast_1d(axes).ravel():
         _quiet(panel)

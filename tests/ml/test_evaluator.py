@@ -100,3 +100,19 @@ def test_parameters_of_the_evaluator(tmp_path: Path) -> None:
     assert (loaded.getMetricName(), loaded.getEvaluationCol()) == ("coherence", "score")
     with pytest.raises(SettingsError, match="heldOutLoss, coherence"):
         TopicModelEvaluator(metricName="accuracy")
+
+
+def test_a_second_transform_replaces_the_evaluation_and_keeps_columns_of_others(
+    model: SpectralHDPModel, documents: DataFrame
+) -> None:
+    from pyspark.sql import functions as F
+
+    once = model.transform(documents)
+    again = model.transform(once.drop("topicDistribution"))
+    assert sorted(again.columns) == sorted(once.columns)
+    theirs = model.transform(documents.withColumn("evaluation", F.lit("good")))
+    assert theirs.select("evaluation").first()[0] == "good"
+    with pytest.raises(InputError, match="no column 'evaluation' made by"):
+        TopicModelEvaluator().evaluate(theirs)
+    with pytest.raises(InputError, match="set evaluationCol"):
+        model.transform(documents.withColumn("e", F.lit(1)), {model.evaluationCol: "e"})

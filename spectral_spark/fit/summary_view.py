@@ -1,0 +1,35 @@
+"""How summaries show themselves: a few readable lines, and the same as an HTML table in notebooks."""
+
+from collections.abc import Iterable
+from html import escape
+
+Facts = Iterable[tuple[str, str]]
+
+
+def text_view(title: str, facts: Facts) -> str:
+    """A title and one line per fact, the names in a column."""
+    rows = list(facts)
+    width = max((len(name) for name, _ in rows), default=0)
+    return "\n".join([title, *(f"  {name:<{width}}  {value}" for name, value in rows)])
+
+
+def html_view(title: str, facts: Facts) -> str:
+    """The same as a table; names and values are escaped."""
+    rows = "".join(
+        f'<tr><th style="text-align:left">{escape(name)}</th><td style="text-align:left">{escape(value)}</td></tr>'
+        for name, value in facts
+    )
+    return f"<div><b>{escape(title)}</b><table>{rows}</table></div>"
+
+
+def counts_text(counts: dict[str, int]) -> str:
+    """What was dropped, by reason."""
+    return ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in counts.items() if n) or "none"
+
+
+def seconds_text(seconds: dict[str, float]) -> str:
+    """The whole time, and the steps that took most of it."""
+    steps = sorted(((s, name) for name, s in seconds.items() if name != "total"), reverse=True)[:3]
+    most = ", ".join(f"{name} {s:.1f} s" for s, name in steps if s >= 0.1)
+    total = seconds.get("total", sum(s for s, _ in steps))
+    return f"{total:.1f} s" + (f" ({most})" if most else "")
