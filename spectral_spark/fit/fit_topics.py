@@ -26,6 +26,7 @@ from spectral_spark.fit.refine_step import settle_topics
 from spectral_spark.fit.sample_check import sample_check
 from spectral_spark.fit.solve_step import solve_moments
 from spectral_spark.moments.basis import Basis
+from spectral_spark.moments.moment_state import MomentState
 from spectral_spark.tree.weights import node_weights
 from spectral_spark.version import __version__
 

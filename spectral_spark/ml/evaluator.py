@@ -101,8 +101,8 @@ class TopicModelEvaluator(Evaluator, DefaultParamsReadable, DefaultParamsWritabl
         name = self.getEvaluationCol()
         if name not in dataset.columns or METADATA_KEY not in dataset.schema[name].metadata:
             raise InputError(
-                f"there is no column '{name}' made by a topic model; evaluate the output of SpectralHDPModel.transform, "
-                "with the model's evaluationCol set to the same name as the evaluator's"
+                f"there is no column '{name}' made by a topic model; evaluate the output of its transform, with the "
+                "model's evaluationCol set to the same name as the evaluator's"
             )
         column = F.col("`" + name.replace("`", "``") + "`")
         return _coherence(dataset, name) if self.isLargerBetter() else _loss(dataset.select(column.alias("e")))

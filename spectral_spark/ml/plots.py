@@ -84,7 +84,7 @@ class ModelPictures:
 
     def __repr__(self) -> str:
         lines = [self._headline()]
-        lines += [f"  topic {topic}, {share:.1%} of the words: {' '.join(words)}" for topic, share, words in self._top()]
+        lines += [f"  topic {t}, {share:.1%} of the words: {' '.join(words)}" for t, share, words in self._top()]
         hidden = self.files.topics.shape[1] - _TOPICS
         return "\n".join([*lines, *([f"  … and {hidden} more"] if hidden > 0 else [])])
 
@@ -100,10 +100,10 @@ class ModelPictures:
 
     def _headline(self) -> str:
         files = self.files
-        documents, terms = files.summary.get("documents", 0), len(files.topics)
+        documents, (terms, k) = files.summary.get("documents", 0), files.topics.shape
         groups = len(files.nodes.paths) - 1
         tree = f", {groups:,} groups" if groups else ""
-        return f"{type(self).__name__}: {files.topics.shape[1]} topics from {documents:,} documents, {terms:,} words{tree}"
+        return f"{type(self).__name__}: {k} topics from {documents:,} documents, {terms:,} words{tree}"
 
     def _top(self) -> list[tuple[int, float, list[str]]]:
         """Number, weight and heaviest words of the heaviest topics."""
