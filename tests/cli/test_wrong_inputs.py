@@ -106,7 +106,7 @@ def test_a_table_without_the_named_column(complaint: Complaint, tmp_path: Path) 
 
 def test_a_table_source_without_a_column(complaint: Complaint, tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text('{"text": "a"}\n')
-    assert "text_col" in complaint(*ingest("table", tmp_path / "t.jsonl", tmp_path))
+    assert "--text-col or --tokens-col" in complaint(*ingest("table", tmp_path / "t.jsonl", tmp_path))
 
 
 def test_a_config_with_a_typo(complaint: Complaint, tmp_path: Path) -> None:
