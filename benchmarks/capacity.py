@@ -3,7 +3,7 @@
     python benchmarks/capacity.py [--documents 5000,20000,60000]
 
 Fits made-up corpora of several sizes in local[2] and prints forecast and measurement side by side, then the table of
-the README: a million, a hundred million and a billion documents on clusters of stated sizes.
+docs/guides/capacity.md: a million, a hundred million and a billion documents on clusters of stated sizes.
 """
 
 import argparse

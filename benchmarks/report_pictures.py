@@ -1,4 +1,4 @@
-"""The README's pictures: what report pages look like, taken by a headless browser (see browser.py).
+"""The documentation's pictures: what report pages look like, taken by a headless browser (see browser.py).
 
     python benchmarks/report_pictures.py                     # from out/demo, out/enron, out/amazon to docs/pictures
     python benchmarks/report_pictures.py --runs out demo     # only the demo's
