@@ -1,6 +1,6 @@
 """Our docstrings describe a parameter behind the colon, where numpydoc has its type; the types are in the signature.
 
-``k : number of topics`` becomes numpydoc's ``k`` with a description on the next line, so that the reference shows it as one.
+``k : number of topics`` becomes numpydoc's ``k`` with a description on the next line, as the reference expects it.
 """
 
 import re

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.cluster.standalone import REPOSITORY
 
-_BLOCK = re.compile(r"(?:^<!-- not run: (?P<reason>.+?) -->\n)?^```(?P<language>\w+)\n(?P<code>.*?)^```$", re.M | re.S)
+_BLOCK = re.compile(r"(?:^<!-- not run: (?P<reason>.+?) -->\n)?^```(?P<language>\w*)\n(?P<code>.*?)^```$", re.M | re.S)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,8 @@ from tests.cluster.standalone import REPOSITORY, spark_script
 from tests.docs.pages import Block, all_pages, blocks, commands, text_of, verb_words
 
 DEPLOYING, UPDATING = "docs/guides/deploying.md", "docs/guides/updating.md"
-LANGUAGES = {"bash", "python", "text", "toml", "json", "yaml"}
+LANGUAGES = {"bash", "python", "text", "toml", "json", "yaml", ""}
+COMMAND = re.compile(r"^(spectral-spark|spark-submit|make|pip|python|docker|source|curl) ", re.M)
 
 
 @pytest.mark.parametrize("page", all_pages())
@@ -27,7 +28,9 @@ def test_a_page_has_blocks_that_a_test_knows_how_to_treat_and_links_that_lead_so
     text = text_of(page)
     assert text.count("\n```") % 2 == 0
     assert {block.language for block in blocks(page)} <= LANGUAGES
-    assert len(blocks(page)) == text.count("\n```") // 2, "a block without a language is not seen by the tests"
+    assert len(blocks(page)) == text.count("\n```") // 2, "a block is not seen by the tests"
+    for block in blocks(page):
+        assert block.language in ("bash", "python") or not COMMAND.search(block.code), "commands belong in bash blocks"
     for target in re.findall(r"\]\((?!https?://|#)([^)#\s]+)", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)):
         assert (REPOSITORY / page).parent.joinpath(target).exists(), target
     assert not re.search(r"\b(TODO|FIXME)\b", text)
