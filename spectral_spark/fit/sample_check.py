@@ -72,6 +72,7 @@ class Drift:
     unseen_share : share of the new documents' words that the vocabulary lacks.
     energy_outside, energy_outside_before : second-moment energy outside the basis, now and when the model was fitted.
     loss, loss_before : nats per word on a sample, now and when the model was fitted.
+    cut_share : share of the new documents' words that the vocabulary leaves out on purpose; these are not unseen.
     """
 
     unseen_share: float
@@ -79,6 +80,7 @@ class Drift:
     energy_outside_before: float | None
     loss: float
     loss_before: float | None
+    cut_share: float = 0.0
 
     def warnings(self) -> list[str]:
         """What is out of bounds, in words; empty when nothing is."""
@@ -101,7 +103,7 @@ class Drift:
     def as_dict(self) -> dict[str, Any]:
         warnings = self.warnings()
         return {
-            "unseen_share": self.unseen_share, "energy_outside": self.energy_outside,
+            "unseen_share": self.unseen_share, "cut_share": self.cut_share, "energy_outside": self.energy_outside,
             "energy_outside_before": self.energy_outside_before, "loss": self.loss, "loss_before": self.loss_before,
             "drifted": bool(warnings), "warnings": warnings,
         }

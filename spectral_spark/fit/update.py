@@ -46,12 +46,14 @@ class UpdateOptions:
     skip_known : give the model back unchanged when the documents are in it already, instead of refusing.
     unseen_share : share of the documents' words that the model's vocabulary lacks, where that is known.
     checkpoint_dir : keeps finished passes until the update is done.
+    cut_share : share of the documents' words that the vocabulary leaves out on purpose, as too frequent.
     """
 
     remove: bool = False
     skip_known: bool = False
     unseen_share: float = 0.0
     checkpoint_dir: str | None = None
+    cut_share: float = 0.0
 
 
 @one_thread
@@ -197,7 +199,8 @@ def _drift(
     )
     before = fitted.summary.sample
     return Drift(
-        options.unseen_share, now["energy_outside"], before.get("energy_outside"), now["loss"], before.get("loss")
+        options.unseen_share, now["energy_outside"], before.get("energy_outside"), now["loss"], before.get("loss"),
+        options.cut_share,
     )
 
 

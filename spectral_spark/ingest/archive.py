@@ -2,7 +2,8 @@
 
 Nothing is ever unpacked to disk under a name from the archive. Links, devices and other special members are reported,
 not followed; a member above the size limit is skipped without being held; long-name records are bounded; an archive
-that unpacks to far more than its size is refused; a cut or damaged archive is an error, not an early end.
+that unpacks to far more than its size is refused; a cut or damaged archive is an error, not an early end. Archives that
+were written one after the other into a file are read one after the other; anything else after the end is reported.
 """
 
 import gzip
@@ -15,6 +16,7 @@ from typing import IO, NamedTuple
 from spectral_spark.errors import InputError
 
 BLOCK = 512
+AFTER_END = "(data after the end of the archive)"
 _MAX_NAME_RECORD = 1 << 16
 _BOMB_RATIO, _BOMB_FLOOR = 200, 256 << 20
 _CHUNK = 1 << 20
@@ -104,17 +106,24 @@ def members(raw: IO[bytes], name: str, limits: Limits) -> Iterator[Member]:
     """
     source = _Source(raw, name, limits)
     overrides: dict[str, str] = {}
-    started = False
+    started = ended = False
     while True:
         header = source.read(BLOCK)
-        if started and header == bytes(BLOCK):
+        if ended and not header:
+            return
+        if started and header == bytes(BLOCK if not ended else len(header)):
+            ended, overrides = True, {}               # the end mark; another archive may follow it
+            continue
+        whole = len(header) == BLOCK and _checksum_holds(header)
+        if ended and not whole:
             source.drain()
+            yield Member(AFTER_END, None, "data_after_end")
             return
         if len(header) < BLOCK:
             raise source.cut() if started else source.foreign()
-        if not _checksum_holds(header):
+        if not whole:
             raise source.broken() if started else source.foreign()
-        started = True
+        started, ended = True, False
         kind, size = header[156:157], _number(header[124:136])
         if size is None:
             raise source.broken(overrides.get("path") or _plain_name(header))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from spectral_spark.ingest.readers.source import DOCUMENT_SCHEMA, BatchParser, Source
+from spectral_spark.ingest.readers.source import DOCUMENT_SCHEMA, LARGEST_COUNT, BatchParser, Source
 from spectral_spark.ingest.tokeniser import Tokeniser
 
 COUNTED = (
@@ -39,10 +39,11 @@ class WordCounter:
     def _counted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         column = {name: batch.column(name) if name in batch.schema.names else pa.nulls(batch.num_rows, kind)
                   for name, kind in zip(DOCUMENT_SCHEMA.names, DOCUMENT_SCHEMA.types, strict=True)}
-        words, counts, lengths, keys = [], [], [], []
-        given = (column[name].to_pylist() for name in ("text", "words", "counts", "text_key"))
-        for text, ready, times, key in zip(*given, strict=True):
-            counted = self._count(text, ready, times)
+        words, counts, lengths, keys, problems = [], [], [], [], []
+        given = (column[name].to_pylist() for name in ("text", "words", "counts", "text_key", "problem"))
+        for text, ready, times, key, problem in zip(*given, strict=True):
+            counted, problem = ({}, problem) if problem else self._counted_or_problem(text, ready, times)
+            problems.append(problem)
             words.append(list(counted))
             counts.append(list(counted.values()))
             lengths.append(sum(counted.values()))
@@ -53,9 +54,18 @@ class WordCounter:
             pa.array(words, pa.list_(pa.string())), pa.array(counts, pa.list_(pa.int32())),
             pa.array(lengths, pa.int64()),
             pa.array([key if first is None else first for first, key in zip(whole, keys, strict=True)], pa.binary()),
-            pa.array(keys, pa.binary()), column["problem"].cast(pa.string()),
+            pa.array(keys, pa.binary()), pa.array(problems, pa.string()),
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA)
+
+    def _counted_or_problem(
+        self, text: str | None, words: list[str | None] | None, counts: list[int] | None
+    ) -> tuple[dict[str, int], str | None]:
+        try:
+            counted = self._count(text, words, counts)
+        except ValueError:                            # words and counts of different lengths, or text that is none
+            return {}, "unreadable"
+        return (counted, None) if max(counted.values(), default=0) <= LARGEST_COUNT else ({}, "unreadable")
 
     def _count(self, text: str | None, words: list[str | None] | None, counts: list[int] | None) -> dict[str, int]:
         if words is None:

@@ -8,10 +8,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from spectral_spark.errors import SettingsError
 from spectral_spark.files.spark_paths import Workplace
 from spectral_spark.ingest.ingest_settings import Holdout, IngestSettings
-from spectral_spark.ingest.saved_vocabulary import known_words
+from spectral_spark.ingest.saved_vocabulary import saved_words
 from spectral_spark.ingest.vocabulary import (
     STATISTICS,
     Vocabulary,
@@ -46,15 +45,11 @@ def split_documents(usable: DataFrame, n_usable: int, settings: IngestSettings, 
     """
     spark = usable.sparkSession
     statistics = term_statistics(usable)
-    if settings.vocabulary is None:
-        statistics = statistics.filter(F.col("documents") >= settings.min_documents)
     statistics.write.parquet(work.part("statistics"))
     choose = _chooser(spark.read.schema(STATISTICS).parquet(work.readable("statistics")), settings)
-    holdout = settings.split
+    holdout = at_most_half(settings.split, n_usable)
     if holdout is None:
         return Split(choose(None, n_usable), _ids([]))
-    if holdout.documents >= n_usable and not holdout.per_group:
-        raise SettingsError(f"a `holdout` of {holdout} leaves none of the {n_usable:,} usable documents to train on")
     spare = max(20, holdout.documents // 4)
     while True:
         candidates = _candidates(usable, holdout, holdout.documents + spare, settings.seed, work)
@@ -65,11 +60,18 @@ def split_documents(usable: DataFrame, n_usable: int, settings: IngestSettings, 
         spare *= 8
 
 
+def at_most_half(holdout: Holdout | None, n_usable: int) -> Holdout | None:
+    """The holdout, cut to half of the documents; of groups, no more than half is taken anyway."""
+    if holdout is None or holdout.per_group or holdout.documents <= n_usable // 2:
+        return holdout
+    return Holdout(n_usable // 2) if n_usable > 1 else None
+
+
 def _chooser(statistics: DataFrame, settings: IngestSettings) -> _Chooser:
     if settings.vocabulary is None:
         return lambda held_out, n_training: choose_vocabulary(statistics, held_out, n_training, settings)
-    words = known_words(settings.vocabulary)
-    return lambda held_out, n_training: given_vocabulary(words, statistics, held_out, n_training, settings)
+    saved = saved_words(settings.vocabulary)
+    return lambda held_out, n_training: given_vocabulary(saved, statistics, held_out, n_training, settings)
 
 
 def _settle(

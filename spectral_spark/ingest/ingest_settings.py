@@ -54,7 +54,7 @@ class IngestSettings:
     vocabulary : a model or corpus whose words are taken, exactly and in their order; ``vocab_size`` then
         does not apply; ``min_documents`` and ``max_document_share`` only tell which of the words it lacks recur.
     holdout : documents marked as test, ``N`` or ``N/group`` (a group is the first level of the path; never more than
-        half of a group is taken), or None.
+        half of a group, or of all documents, is taken), or None.
     seed : decides which documents are held out, together with their ids.
     text_col, tokens_col, path_cols, id_col, format : columns and format of a ``table``.
     missing_path : documents with a null in their path: ``drop`` and count them, file them under ``unknown``, or stop

@@ -15,8 +15,7 @@ from email.message import Message
 from email.utils import parseaddr
 from typing import NamedTuple
 
-from spectral_spark.ingest.decode_text import decode_text, looks_binary
-from spectral_spark.ingest.markup import looks_like_html, plain_text
+from spectral_spark.ingest.text_decoding import decode_text, looks_binary, looks_like_html, plain_text
 
 _BLANK_LINE = re.compile(rb"\r?\n\r?\n")
 _FOLD = re.compile(r"\r?\n(?=[ \t])")

@@ -21,6 +21,7 @@ from spectral_spark.ingest.filtering import Screened, screen
 from spectral_spark.ingest.holdout import Split, split_documents
 from spectral_spark.ingest.ingest_settings import IngestSettings, Progress
 from spectral_spark.ingest.readers.source import Source, read_source, readable_input
+from spectral_spark.ingest.saved_vocabulary import saved_words
 from spectral_spark.ingest.tokeniser import Tokeniser, load_stop_words
 from spectral_spark.ingest.vocabulary import index_documents
 
@@ -141,7 +142,8 @@ def _manifest(
     dropped = dict(screened.dropped)
     if screened.kept > kept:
         dropped["too_short"] = dropped.get("too_short", 0) + screened.kept - kept
-    unseen = split.vocabulary.unseen
+    unseen, cuts = split.vocabulary.unseen, split.vocabulary.cuts
+    cut_words = saved_words(settings.vocabulary).cut if settings.vocabulary else cuts.words if cuts else None
     return {
         "kind": CORPUS_KIND,
         "version": CORPUS_VERSION,
@@ -155,7 +157,9 @@ def _manifest(
         "tokens": sum(found.tokens.values()),
         "tokens_by_split": found.tokens,
         "entries": sum(found.entries.values()),
+        **({"words": cuts.for_manifest()} if cuts else {}),
         **({"unseen": asdict(unseen)} if unseen else {}),
+        **({} if cut_words is None else {"cut_words": list(cut_words)}),
         "vocabulary_fingerprint": split.vocabulary.fingerprint,
         "fingerprint": found.fingerprint,
         "files": files,

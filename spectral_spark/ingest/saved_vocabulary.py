@@ -1,5 +1,7 @@
 """The words of a saved corpus or model, in their order, read without Spark."""
 
+import json
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -32,6 +34,39 @@ def corpus_vocabulary(path: str, manifest: dict[str, Any]) -> pa.Table:
         raise FormatError(f"{what} does not hold the words of this corpus, or not in their order; restore it from a "
                           "copy, or ingest again")
     return table
+
+
+@dataclass(frozen=True)
+class SavedWords:
+    """The words of a model or corpus.
+
+    Attributes
+    ----------
+    words : the vocabulary; position is the word's id.
+    cut : words that were left out of it on purpose, because they were in too many documents; None where that is not
+        known.
+    """
+
+    words: tuple[str, ...]
+    cut: tuple[str, ...] | None
+
+
+def saved_words(path: str) -> SavedWords:
+    """The vocabulary of the model or corpus at ``path``, and the words that were cut from it."""
+    filesystem, inside = resolve(path)
+    words = known_words(path)
+    if filesystem.get_file_info(f"{inside}/{CORPUS_JSON}").type == fs.FileType.File:
+        return SavedWords(words, _strings(read_manifest(path).get("cut_words")))
+    try:
+        with filesystem.open_input_stream(f"{inside}/summary.json") as source:
+            summary = json.loads(source.read())
+        return SavedWords(words, _strings(summary["extra"]["corpus"]["cut_words"]))
+    except (OSError, ValueError, RecursionError, KeyError, TypeError):
+        return SavedWords(words, None)
+
+
+def _strings(listed: Any) -> tuple[str, ...] | None:
+    return tuple(word for word in listed if isinstance(word, str)) if isinstance(listed, list) else None
 
 
 def known_words(path: str) -> tuple[str, ...]:

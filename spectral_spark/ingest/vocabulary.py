@@ -12,6 +12,8 @@ from pyspark.sql import functions as F
 from spectral_spark.data.hashing import vocabulary_fingerprint
 from spectral_spark.errors import InputError
 from spectral_spark.ingest.ingest_settings import IngestSettings
+from spectral_spark.ingest.saved_vocabulary import SavedWords
+from spectral_spark.ingest.word_cuts import WordCuts, word_cuts
 
 SCHEMA = pa.schema([("term_id", pa.int32()), ("term", pa.string()), ("documents", pa.int64()),
                     ("occurrences", pa.int64())])
@@ -26,8 +28,11 @@ class Unseen:
     Attributes
     ----------
     words, tokens, share : distinct words, their occurrences, and these as a share of all occurrences.
-    recurring_tokens, recurring_share : the same of the words that are neither rare nor everywhere, which would be in a
-        vocabulary of these documents; the others are names, misspellings and stop words, of which every day has some.
+    recurring_tokens, recurring_share : the same of the words that would be in a vocabulary of these documents: not
+        rare, and not cut on purpose. The rare ones are names and misspellings, of which every day has some.
+    cut_words, cut_tokens, cut_share : the same of the words that were cut on purpose when the vocabulary was chosen,
+        because they were in too many documents. Where it is not known which these were (release 0.1.0 did not keep
+        them): the words that are in too many of these documents.
     """
 
     words: int
@@ -35,6 +40,9 @@ class Unseen:
     share: float
     recurring_tokens: int
     recurring_share: float
+    cut_words: int
+    cut_tokens: int
+    cut_share: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,10 +53,12 @@ class Vocabulary:
     ----------
     table : Arrow table with ``term_id, term, documents, occurrences``, one row per word in the order of ``term_id``.
     unseen : what a given vocabulary lacks; None when it was chosen from these documents.
+    cuts : what became of the other words; None for a given vocabulary.
     """
 
     table: pa.Table
     unseen: Unseen | None = None
+    cuts: WordCuts | None = None
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
@@ -93,14 +103,16 @@ def choose_vocabulary(
             "documents; lower `min_documents` or raise `max_document_share`"
         )
     ids = pa.array(np.arange(rows.num_rows, dtype=np.int32))
-    return Vocabulary(pa.table([ids, rows["term"], rows["documents"], rows["occurrences"]], names=SCHEMA.names)
-                      .cast(SCHEMA).combine_chunks())
+    table = pa.table([ids, rows["term"], rows["documents"], rows["occurrences"]], names=SCHEMA.names)
+    cuts = word_cuts(training, n_training, settings.min_documents, most, rows.num_rows)
+    return Vocabulary(table.cast(SCHEMA).combine_chunks(), cuts=cuts)
 
 
 def given_vocabulary(
-    words: Sequence[str], everything: DataFrame, held_out: DataFrame | None, n_training: int, settings: IngestSettings
+    saved: SavedWords, everything: DataFrame, held_out: DataFrame | None, n_training: int, settings: IngestSettings
 ) -> Vocabulary:
     """Exactly these words in this order, with their statistics in the training part, and what they leave out."""
+    words = saved.words
     training = _training(everything, held_out).filter(F.col("documents") > 0)
     ids = pa.array(np.arange(len(words), dtype=np.int32))
     listed = pa.table({"term_id": ids, "term": pa.array(words, pa.string())})
@@ -111,14 +123,24 @@ def given_vocabulary(
         statistics[row, rows["term_id"].to_numpy()] = rows[name].to_numpy()
     table = listed.append_column("documents", pa.array(statistics[0]))
     table = table.append_column("occurrences", pa.array(statistics[1])).cast(SCHEMA).combine_chunks()
-    recurring = F.when(F.col("documents").between(settings.min_documents, _most(n_training, settings)),
-                       F.col("occurrences"))
-    left_out = found.filter(F.col("term_id").isNull()).agg(
-        F.count("*"), F.coalesce(F.sum("occurrences"), F.lit(0)), F.coalesce(F.sum(recurring), F.lit(0))
+    unseen = _unseen(found.filter(F.col("term_id").isNull()), int(statistics[1].sum()), saved.cut, n_training, settings)
+    return Vocabulary(table, unseen)
+
+
+def _unseen(
+    lacking: DataFrame, known_tokens: int, cut_words: Sequence[str] | None, n_training: int, settings: IngestSettings
+) -> Unseen:
+    """Sum up the statistics of the words that a given vocabulary lacks."""
+    documents, occurrences = F.col("documents"), F.col("occurrences")
+    cut = documents > _most(n_training, settings) if cut_words is None else F.col("term").isin(list(cut_words))
+    recurs = ~cut & (documents >= settings.min_documents)
+    row = lacking.agg(
+        F.count("*"), F.count(F.when(cut, 1)),
+        *(F.coalesce(F.sum(F.when(which, occurrences)), F.lit(0)) for which in (F.lit(True), recurs, cut)),
     ).collect()[0]
-    tokens, again = int(left_out[1]), int(left_out[2])
-    total = max(int(statistics[1].sum()) + tokens, 1)
-    return Vocabulary(table, Unseen(int(left_out[0]), tokens, tokens / total, again, again / total))
+    words, n_cut, tokens, recurring, cut_tokens = (int(value) for value in row)
+    total = max(known_tokens + tokens, 1)
+    return Unseen(words, tokens, tokens / total, recurring, recurring / total, n_cut, cut_tokens, cut_tokens / total)
 
 
 def _most(n_training: int, settings: IngestSettings) -> int:

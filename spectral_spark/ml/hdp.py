@@ -1,5 +1,6 @@
 """SpectralHDP and its model: what users import."""
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
@@ -434,10 +435,17 @@ class SpectralHDPModel(Model, DocumentInput, ModelPictures, MLReadable, MLWritab
         model: SpectralHDPModel = estimator.fit(dataset)
         return model
 
-    def setCorpus(self, name: str, dropped: dict[str, int], heldOut: int | None = None) -> "SpectralHDPModel":
-        """Say in the run report what corpus this is, what reading it dropped, and how many are for testing."""
+    def setCorpus(
+        self, name: str, dropped: dict[str, int], heldOut: int | None = None, cutWords: Sequence[str] | None = None
+    ) -> "SpectralHDPModel":
+        """Say in the run report what corpus this is, what reading it dropped, and how many are for testing.
+
+        ``cutWords`` were left out of the vocabulary on purpose: an update does not take them for new words.
+        """
         summary = self._fitted.summary
-        known = {"name": name, "dropped": dict(dropped)} | ({} if heldOut is None else {"held_out": heldOut})
+        known: dict[str, Any] = {"name": name, "dropped": dict(dropped)}
+        known |= {} if heldOut is None else {"held_out": heldOut}
+        known |= {} if cutWords is None else {"cut_words": list(cutWords)}
         extra = {**summary.extra, "corpus": known}
         self._fitted = replace(self._fitted, summary=replace(summary, extra=extra))
         self.__dict__.pop("files", None)
@@ -457,16 +465,17 @@ class SpectralHDPModel(Model, DocumentInput, ModelPictures, MLReadable, MLWritab
 
     def update(
         self, dataset: DataFrame, *, remove: bool = False, skipKnown: bool = False, unseenShare: float = 0.0,
-        replay: DataFrame | None = None, checkpointDir: str | None = None,
+        cutShare: float = 0.0, replay: DataFrame | None = None, checkpointDir: str | None = None,
     ) -> "SpectralHDPModel":
         """A model of the old documents and these (or, with ``remove``, without these), from the moments.
 
         Costs passes over ``dataset`` only. The same documents twice are refused, or skipped with ``skipKnown``.
-        ``replay`` are old documents to refine with again; ``unseenShare`` the share of words left out on the way here.
+        ``replay`` are old documents to refine with again; ``unseenShare`` the share of words left out on the way here,
+        ``cutShare`` that of words which the vocabulary leaves out on purpose.
         A ``groupBalance`` stays: new documents count by the sizes that the groups have with them; the old ones are in
         the topics as they counted then, and are weighed anew only by ``replay`` or a new fit.
         """
-        options = UpdateOptions(remove, skipKnown, unseenShare, checkpointDir)
+        options = UpdateOptions(remove, skipKnown, unseenShare, checkpointDir, cutShare)
         ready = self._prepared(dataset, counter=self._counter)
         again = None if replay is None else self._prepared(replay, counter=self._counter).frame
         fitted = update_topics(

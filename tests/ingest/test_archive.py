@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from spectral_spark.errors import InputError
-from spectral_spark.ingest.archive import Limits, Member, members
+from spectral_spark.ingest.archive import AFTER_END, Limits, Member, members
 
 from .conftest import tar_bytes
 
@@ -143,3 +143,20 @@ def test_sizes_in_bytes_are_read() -> None:
     header[124:136], header[148:156] = b"\x80" + bytes(10) + b"\x05", b" " * 8
     header[148:156] = b"%06o\0 " % sum(header)
     assert read(bytes(header) + b"hello" + bytes(507 + 1024)) == [Member("one", b"hello", None)]
+
+
+@pytest.mark.parametrize("mode", ["w:gz", "w"])
+def test_archives_written_one_after_the_other_are_all_read(mode: str) -> None:
+    """``cat a.tar b.tar``, and the same of two gzips, which is a gzip of two members."""
+    one, two = tar_bytes([("a", b"1"), ("b", b"2")], mode), tar_bytes([("c", b"3")], mode)
+    assert [(member.name, member.content) for member in read(one + two + one)] == [
+        ("a", b"1"), ("b", b"2"), ("c", b"3"), ("a", b"1"), ("b", b"2")]
+    with pytest.raises(InputError, match="truncated"):
+        read(one + tar_bytes([("c", b"3" * 5000)], "w")[:2000] if mode == "w" else (one + two)[:-10])
+
+
+@pytest.mark.parametrize("rest", [b"x", b"not a header" * 100, bytes(3) + b"late" + bytes(600)])
+def test_other_data_after_the_end_is_reported(rest: bytes) -> None:
+    found = read(tar_bytes([("a", b"1")], "w") + rest)
+    assert found == [Member("a", b"1", None), Member(AFTER_END, None, "data_after_end")]
+    assert read(tar_bytes([("a", b"1")], "w") + bytes(700)) == [Member("a", b"1", None)]

@@ -1,9 +1,12 @@
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from spectral_spark.errors import InputError
+from spectral_spark.ingest.archive import Member
+from spectral_spark.ingest.input_files import directory_files
 
 from .conftest import Ingest, paths_by_document, words_by_document
 
@@ -47,3 +50,30 @@ def test_an_empty_folder_and_a_file_are_refused(run_ingest: Ingest, tmp_path: Pa
     with pytest.raises(InputError, match="is a file"):
         run_ingest("folders", tmp_path / "file.txt")
     assert not (tmp_path / "corpus").exists()
+
+
+def test_broken_html_and_closed_folders_are_counted(run_ingest: Ingest, tmp_path: Path) -> None:
+    """One bad file of many does not stop the others."""
+    root = tmp_path / "in"
+    root.mkdir()
+    (root / "bad.html").write_text(f"<html><body>word &#{'9' * 5000}; word</body></html>")
+    (root / "good.html").write_text("<html><body>other words &#233;t&#233;</body></html>")
+    corpus = run_ingest("folders", root, stop_words="none")
+    assert set(words_by_document(corpus)) == {"good.html"}
+    assert corpus.manifest["dropped"] == {"unreadable": 1}
+
+
+def test_a_folder_that_cannot_be_listed_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "open").mkdir()
+    (tmp_path / "shut").mkdir()
+    (tmp_path / "open" / "a.txt").write_text("text")
+    scandir = os.scandir
+
+    def refusing(path: Any) -> Any:
+        if os.fspath(path).endswith("shut"):
+            raise PermissionError(13, "Permission denied", os.fspath(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    assert list(directory_files(str(tmp_path), 1000)) == [
+        Member("open/a.txt", b"text", None), Member("shut", None, "unreadable_folder")]

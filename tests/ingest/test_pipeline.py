@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from spectral_spark.errors import InputError, SettingsError
+from spectral_spark.cli.verbs.ingest import summary_lines
+from spectral_spark.errors import InputError
 from spectral_spark.ingest.corpus_store import open_corpus
 from spectral_spark.ingest.ingest_settings import IngestSettings
 from spectral_spark.ingest.pipeline import ingest
@@ -90,7 +91,7 @@ def test_a_given_vocabulary_is_kept_and_what_it_lacks_is_counted(run_ingest: Ing
     total = occurrences.total()
     assert corpus.manifest["unseen"] == {
         "words": len(lacking), "tokens": sum(lacking.values()), "share": sum(lacking.values()) / total,
-        "recurring_tokens": again, "recurring_share": again / total}
+        "recurring_tokens": again, "recurring_share": again / total, "cut_words": 0, "cut_tokens": 0, "cut_share": 0.0}
     assert again
     with pytest.raises(InputError, match="has no vocabulary/"):
         run_ingest("table", tmp_path / "two", "third", **{**given, "vocabulary": str(tmp_path)})
@@ -151,8 +152,6 @@ def test_outputs_are_not_overwritten_unasked_and_failures_leave_the_old_one(
         run_ingest("table", given, **COLUMNS)
     with pytest.raises(InputError, match="no word is in at least 1000"):
         run_ingest("table", given, overwrite=True, min_documents=1000, **COLUMNS)
-    with pytest.raises(SettingsError, match=r"leaves none of the .* usable documents to train on"):
-        run_ingest("table", given, overwrite=True, holdout=60, **COLUMNS)
     assert {path.name for path in tmp_path.iterdir()} == {"in", "corpus"}
     assert open_corpus(spark, str(tmp_path / "corpus")).fingerprint == first.fingerprint
     again = run_ingest("table", given, overwrite=True, vocab_size=5, **COLUMNS)
@@ -188,3 +187,51 @@ def test_progress_says_numbers_and_no_text(spark: Any, tmp_path: Path) -> None:
     assert any("60 documents" in line for line in said)
     assert not any(word in line for line in said for word in WORDS)
     assert set(manifest["seconds"]) == {"read", "count", "vocabulary", "write"}
+
+
+def test_a_holdout_larger_than_half_is_cut_to_half(run_ingest: Ingest, tmp_path: Path) -> None:
+    """A day of 80 documents with --holdout 100 has a corpus all the same, and says so."""
+    table = [row for row in rows(90) if not row["text"].startswith("rare")][:80]
+    corpus = run_ingest("table", write(tmp_path / "in", table), holdout=100, **COLUMNS)
+    assert corpus.manifest["documents"] == {"test": 40, "train": 40}
+    said = "\n".join(summary_lines(corpus.manifest, "out", 1.0))
+    assert "held out for testing: 40 instead of 100, because at most half of the documents is held out" in said
+    one = run_ingest("table", write(tmp_path / "one", table[:1]), "alone", holdout=3, **COLUMNS)
+    assert one.manifest["documents"] == {"train": 1}
+
+
+def coast(n: int, word: str = "sail") -> list[dict[str, str]]:
+    """Notes of which four in five have one word."""
+    draw = random.Random(3)
+    return [{"id": f"{word}{i:03d}", "group": "A", "team": "t",
+             "text": " ".join([*draw.choices(WORDS, k=6), *([word] if i % 5 else [])])} for i in range(n)]
+
+
+def test_words_that_the_limits_cut_are_counted_and_named(run_ingest: Ingest, tmp_path: Path) -> None:
+    table = [*coast(100), {"id": "z", "group": "A", "team": "t", "text": f"driftwood {' '.join(WORDS[:4])}"}]
+    limits = {"max_document_share": 0.5, "min_documents": 2, "vocab_size": 20, **COLUMNS}
+    corpus = run_ingest("table", write(tmp_path / "in", table), "first", **limits)
+    documents = Counter(word for row in table for word in set(row["text"].split()))
+    between = sum(2 <= n <= 50 for n in documents.values())
+    assert corpus.manifest["words"] == {
+        "distinct": len(documents), "kept": 20, "too_rare": sum(n < 2 for n in documents.values()), "too_frequent": 1,
+        "beyond_vocab_size": between - 20,
+        "most_frequent_cut": [{"word": "sail", "document_share": pytest.approx(80 / 101, abs=1e-6)}]}
+    said = "\n".join(summary_lines(corpus.manifest, "out", 1.0))
+    assert f"{len(documents)} distinct words in the training documents; cut: 1 in fewer than 2 documents" in said
+    assert "1 in more than 50% of the documents" in said
+    assert "most frequent words cut (share of documents): sail (79%); --max-document-share 1 keeps them" in said
+
+    limits["vocabulary"] = str(tmp_path / "first")
+    second = run_ingest("table", write(tmp_path / "next", coast(60)), "second", **limits)
+    unseen = second.manifest["unseen"]
+    assert (unseen["cut_words"], unseen["cut_tokens"]) == (1, 48)
+    assert unseen["recurring_tokens"] == unseen["tokens"] - 48
+    said = "\n".join(summary_lines(second.manifest, "out", 1.0))
+    assert "left out of that vocabulary on purpose, as too frequent: 1 distinct words" in said
+    limits["vocabulary"] = str(tmp_path / "second")        # the list is handed on
+    third = run_ingest("table", write(tmp_path / "other", coast(60, "tractor")), "third", **limits)
+    unseen = third.manifest["unseen"]
+    assert unseen["cut_words"] == 0                         # in most documents, but new: that is drift
+    assert unseen["recurring_tokens"] >= 48
+    assert third.manifest["cut_words"] == ["sail"]

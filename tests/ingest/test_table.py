@@ -1,3 +1,4 @@
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -114,3 +115,48 @@ def test_wrong_files(run_ingest: Ingest, tmp_path: Path) -> None:
             run_ingest("table", tmp_path / name, text_col="text")
     with pytest.raises(SettingsError, match="either text_col or tokens_col"):
         IngestSettings("table", "in", "out")
+
+
+def test_keys_that_occur_twice_do_not_refuse_the_file(run_ingest: Ingest, tmp_path: Path) -> None:
+    """Twice in one line (the last counts), in other letters, in a nested object; the columns go by exact names."""
+    lines = ['{"id": "a", "text": "first words", "text": "second words"}',
+             '{"id": "b", "TEXT": "shouted loudly", "text": "spoken softly"}',
+             '{"id": "c", "Text": "only here"}',
+             '{"id": "d", "text": "nested keys", "meta": {"x": 1, "x": 2, "X": 3}}', "no json"]
+    given = tmp_path / "t.jsonl"
+    given.write_text("\n".join(lines))
+    corpus = run_ingest("table", given, text_col="text", id_col="id", stop_words="none")
+    assert words_by_document(corpus) == {"a": {"second": 1, "words": 1}, "b": {"spoken": 1, "softly": 1},
+                                         "d": {"nested": 1, "keys": 1}}
+    assert corpus.manifest["dropped"] == {"empty": 1, "unreadable": 1}
+    loud = run_ingest("table", given, "loud", text_col="TEXT", id_col="id", stop_words="none")
+    assert words_by_document(loud) == {"b": {"shouted": 1, "loudly": 1}}
+    with pytest.raises(InputError, match=r"no column 'txt'.*did you mean 'text'"):
+        run_ingest("table", given, "none", text_col="txt")
+
+
+def test_lists_are_still_lists_when_a_key_occurs_twice(run_ingest: Ingest, tmp_path: Path) -> None:
+    given = tmp_path / "t.jsonl"
+    given.write_text('{"tokens": ["Big", "x_y"], "tokens": ["x_y"], "at": ["gas", "north"]}\n{"tokens": ["Big"]}\n')
+    corpus = run_ingest("table", given, tokens_col="tokens", path_cols=["at"], missing_path="unknown")
+    assert sorted(map(sorted, words_by_document(corpus).values())) == [["Big"], ["x_y"]]
+    assert sorted(paths_by_document(corpus).values()) == [["gas", "north"], ["unknown"]]
+
+
+@pytest.mark.parametrize(("content", "message"), [
+    ("", "is empty: it has no rows"), (" \n\n", "is empty"),
+    (json.dumps({"text": "a b c"}, indent=2), r"pretty-printed.*one object per line.*jq -c"),
+    (json.dumps([["text"]], indent=2), "pretty-printed"),
+    ('"text"\n"more"\n', "no objects with named columns"), ("hello\nthere\n", "does not hold JSON lines"),
+])
+def test_json_that_is_no_json_lines(run_ingest: Ingest, tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "t.json").write_text(content)
+    with pytest.raises(InputError, match=message):
+        run_ingest("table", tmp_path / "t.json", text_col="text")
+
+
+def test_two_gzips_in_one_file_are_both_read(run_ingest: Ingest, tmp_path: Path) -> None:
+    given = tmp_path / "t.jsonl.gz"
+    given.write_bytes(b"".join(gzip.compress(f'{{"id": "{name}", "text": "some words"}}\n'.encode()) for name in "ab"))
+    corpus = run_ingest("table", given, text_col="text", id_col="id", stop_words="none")
+    assert set(words_by_document(corpus)) == {"a", "b"}

@@ -61,3 +61,17 @@ def test_a_cut_gzip_and_missing_files(run_ingest: Ingest, tmp_path: Path) -> Non
     (root / "docword.tiny.txt.gz").unlink()
     with pytest.raises(InputError, match=r"0 docword"):
         run_ingest("uci", root)
+
+
+@pytest.mark.parametrize("count", ["2147483648", "99999999999", "9" * 25])
+def test_too_large_a_count_makes_its_document_unreadable(run_ingest: Ingest, tmp_path: Path, count: str) -> None:
+    corpus = run_ingest("uci", write(tmp_path / "given", TRIPLES.replace("2 2 4", f"2 2 {count}")))
+    assert corpus.manifest["dropped"] == {"empty": 1, "unreadable": 1}
+    assert set(words_by_document(corpus)) == {"1", "4"}
+
+
+def test_the_largest_count_is_kept_and_a_sum_beyond_it_is_not(run_ingest: Ingest, tmp_path: Path) -> None:
+    lines = "3\n3\n5\n1 1 2147483647\n2 2 2000000000\n2 2 2000000000\n3 1 1\n3 2 2\n"
+    corpus = run_ingest("uci", write(tmp_path / "given", lines))
+    assert words_by_document(corpus) == {"1": {"zzz_bush": 2147483647}, "3": {"zzz_bush": 1, "the": 2}}
+    assert corpus.manifest["dropped"] == {"unreadable": 1}

@@ -124,7 +124,8 @@ def run(run: "Run", settings: Namespace) -> None:
             documents = documents if words == corpus.vocabulary else translated(documents, corpus.vocabulary, words)
         hdp = estimator(words, checkpointDir=kept, **parameters(settings)).setBasis(basis).setProgress(run.passes)
         model = hdp.fit(documents).setCorpus(
-            title_of(settings.corpus), corpus.manifest["dropped"], corpus.manifest["documents"].get("test", 0)
+            title_of(settings.corpus), corpus.manifest["dropped"], corpus.manifest["documents"].get("test", 0),
+            corpus.manifest.get("cut_words"),
         )
         save(model, settings.model, settings.overwrite)
     run.terminal.say(*summary_lines(model, settings.model, run.seconds))

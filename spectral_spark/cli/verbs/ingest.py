@@ -14,31 +14,32 @@ if TYPE_CHECKING:
     from spectral_spark.cli.run import Run
 
 FLAGS = (
-    Flag("source", "how to read the input", choices=SOURCES, required=True),
+    Flag("source", "format of the input", choices=SOURCES, required=True),
     Flag("input", "file or directory to read", metavar="PATH", required=True),
-    Flag("output", "directory of the corpus to make", metavar="CORPUS", required=True),
-    Flag("vocab-size", "keep at most so many words (default 10000)", whole_number(1), "N"),
-    Flag("min-documents", "drop words in fewer training documents (default 10)", whole_number(1), "N"),
-    Flag("max-document-share", "drop words in a larger share of the training documents (default 0.5 for text)", share,
-         "SHARE"),
-    Flag("vocabulary", "use the words of this model or corpus, so that an update with it is exact; the other limits on "
-         "words then drop none", metavar="PATH"),
-    Flag("holdout", "set so many documents aside for testing, in all or of every group: 1000 or 100/group",
-         read=text_or_number,
-         metavar="N|N/group"),
-    Flag("seed", "decides which documents are held out (default 0)", seed_number, "N"),
+    Flag("output", "directory of the new corpus", metavar="CORPUS", required=True),
+    Flag("vocab-size", "keep at most this many words, the most widespread first (default 10000)", whole_number(1), "N"),
+    Flag("min-documents", "drop words that occur in fewer training documents (default 10)", whole_number(1), "N"),
+    Flag("max-document-share", "drop words that occur in a larger share of the training documents (default 0.5 for "
+         "text, 1 for ready-made words); 1 keeps them all", share, "SHARE"),
+    Flag("vocabulary", "use exactly the words of this model or corpus, so that an update of the model loses nothing; "
+         "the other limits on words then do not apply", metavar="PATH"),
+    Flag("holdout", "set aside this many documents for testing, in total or per top-level group: 1000 or 100/group; at "
+         "most half of the documents, or of a group, is taken", text_or_number, "N|N/group"),
+    Flag("seed", "random seed for choosing the held-out documents (default 0)", seed_number, "N"),
     Flag("text-col", "table: column with the text", metavar="COLUMN"),
     Flag("tokens-col", "table: column with the words as an array, instead of text", metavar="COLUMN"),
-    Flag("path-cols", "table: columns of the document tree, from the top down", names, "A,B,…"),
-    Flag("id-col", "table: column that names a document", metavar="COLUMN"),
-    Flag("format", "table: file format, if the name does not tell", choices=TABLE_FORMATS),
-    Flag("missing-path", "documents with a null in their path (default drop, and count)", choices=MISSING_PATH),
+    Flag("path-cols", "table: columns that form the document tree, from the top down", names, "A,B,…"),
+    Flag("id-col", "table: column that identifies a document", metavar="COLUMN"),
+    Flag("format", "table: file format, if the file name does not tell", choices=TABLE_FORMATS),
+    Flag("missing-path", "what to do with documents that have a null in their path: drop them (default), file them "
+         "under 'unknown', or stop with an error", choices=MISSING_PATH),
     Flag("stop-words", "english (default), none, or a file with one word per line", metavar="WHICH"),
-    Flag("min-word-length", "drop shorter words (default 3)", whole_number(1), "N"),
+    Flag("min-word-length", "drop words with fewer letters (default 3)", whole_number(1), "N"),
     Flag("min-tokens", "drop documents with fewer words (default 3)", whole_number(1), "N"),
-    Flag("drop-duplicates", "drop all but one of the documents with the same text (mail: always)", switch=True),
-    Flag("max-document-bytes", "drop and count larger mails and files (default 10 MiB)", whole_number(1), "N"),
-    Flag("max-input-bytes", "refuse an archive that unpacks to more (default 1 TiB)", whole_number(1), "N"),
+    Flag("drop-duplicates", "keep only one of several documents with the same text (always on for enron and amazon)",
+         switch=True),
+    Flag("max-document-bytes", "drop mails and files larger than this (default 10 MiB)", whole_number(1), "N"),
+    Flag("max-input-bytes", "refuse an archive that unpacks to more than this (default 1 TiB)", whole_number(1), "N"),
     OVERWRITE,
 )
 
@@ -76,23 +77,64 @@ def run(run: "Run", settings: Namespace) -> None:
 
     with only_writer(settings.output):
         manifest = ingest(run.spark, settings_of(settings), progress=run.terminal.progress)
-    run.terminal.say(*ending(manifest, settings.output, run.seconds))
+    run.terminal.say(*summary_lines(manifest, settings.output, run.seconds))
 
 
-def ending(manifest: dict[str, Any], output: str, seconds: float) -> list[str]:
+def summary_lines(manifest: dict[str, Any], output: str, seconds: float) -> list[str]:
     """What an ingest tells at its end."""
     dropped = [f"{number(count)} {reason.replace('_', ' ')}" for reason, count in manifest["dropped"].items() if count]
-    test = manifest["documents"].get("test", 0)
-    lines = [
+    return [
         f"corpus {output}: {number(manifest['kept'])} of {number(manifest['read'])} documents, "
         f"{number(manifest['tokens'])} words, {number(manifest['terms'])} distinct, in {duration(seconds)}",
-        f"  dropped: {', '.join(dropped) or 'none'}; held out for testing: {number(test)}",
+        f"  documents dropped: {', '.join(dropped) or 'none'}; held out for testing: {_held_out(manifest)}",
+        *_about_words(manifest),
+        *_about_unseen(manifest.get("unseen")),
     ]
-    if unseen := manifest.get("unseen"):
-        lines.append(
-            f"  not in the given vocabulary: {number(unseen['words'])} words, {number(unseen['tokens'])} times "
-            f"({unseen['share']:.1%} of all; {unseen['recurring_share']:.1%} in words that recur)"
-        )
+
+
+def _held_out(manifest: dict[str, Any]) -> str:
+    test, asked = manifest["documents"].get("test", 0), manifest["settings"]["holdout"]
+    if asked is None or asked.endswith("/group") or test >= int(asked):
+        return number(test)
+    half = 2 * test >= manifest["kept"] - 1
+    why = "at most half of the documents is held out" if half else "the others are too short"
+    return f"{number(test)} instead of {number(int(asked))}, because {why}"
+
+
+def _about_words(manifest: dict[str, Any]) -> list[str]:
+    """How many words there were, and which frequent ones the limits cut."""
+    words, settings = manifest.get("words"), manifest["settings"]
+    if not words:
+        return []
+    share = f"{settings['max_document_share']:.0%}"
+    cut = [
+        f"{number(words[name])} {why}" for name, why in (
+            ("too_rare", f"in fewer than {settings['min_documents']} documents"),
+            ("too_frequent", f"in more than {share} of the documents"),
+            ("beyond_vocab_size", f"beyond the {number(settings['vocab_size'])} of --vocab-size"),
+        ) if words[name]
+    ]
+    lines = [f"  {number(words['distinct'])} distinct words in the training documents; cut: {', '.join(cut) or 'none'}"]
+    if frequent := words["most_frequent_cut"]:
+        named = ", ".join(f"{entry['word']} ({entry['document_share']:.0%})" for entry in frequent)
+        more = words["too_frequent"] - len(frequent)
+        lines.append(f"  most frequent words cut (share of documents): {named}"
+                     f"{f' and {number(more)} more' if more else ''}; --max-document-share 1 keeps them")
+    return lines
+
+
+def _about_unseen(unseen: dict[str, Any] | None) -> list[str]:
+    """What a given vocabulary lacks; words that it leaves out on purpose are counted apart."""
+    if not unseen:
+        return []
+    others = unseen["words"] - unseen["cut_words"]
+    tokens, share = unseen["tokens"] - unseen["cut_tokens"], unseen["share"] - unseen["cut_share"]
+    lines = [f"  not in the given vocabulary: {number(others)} distinct words, {share:.1%} of all words "
+             f"({number(tokens)}); words that recur: {unseen['recurring_share']:.1%} of all"]
+    if unseen["cut_words"]:
+        lines.append("  left out of that vocabulary on purpose, as too frequent: "
+                     f"{number(unseen['cut_words'])} distinct words, {unseen['cut_share']:.1%} of all words "
+                     f"({number(unseen['cut_tokens'])})")
     return lines
 
 
@@ -100,8 +142,9 @@ VERB = Verb(
     name="ingest",
     summary="turn mail, reviews, folders or tables into a corpus",
     description=(
-        "Read documents, cut them into words, choose the vocabulary, and write a corpus: one row of word counts per\n"
-        "document with its place in the document tree. What is dropped is counted and said, by reason.\n\n"
+        "Read documents, split them into words, choose the vocabulary and write a corpus: one row of word counts per\n"
+        "document, with its place in the document tree. Documents that cannot be used never stop the run: they are\n"
+        "dropped, counted and reported by reason, and so are the words that the limits cut.\n\n"
         "sources:\n"
         "  enron    the public tar.gz or an unpacked maildir; tree: internal/external sender, mailbox owner\n"
         "  amazon   sorted_data_acl or processed_acl; tree: domain, polarity\n"

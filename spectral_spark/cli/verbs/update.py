@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from spectral_spark.cli.run import Run
+    from spectral_spark.ingest.corpus_store import Corpus
     from spectral_spark.ml.hdp import SpectralHDPModel
 
 
@@ -69,10 +70,10 @@ def run(run: "Run", settings: Namespace) -> None:
 def _changed(
     run: "Run", model: "SpectralHDPModel", path: str, settings: Namespace, kept: str | None, **options: Any
 ) -> "SpectralHDPModel":
-    frame, unseen = _documents(run, path, model)
+    frame, unseen, cut = _documents(run, path, model)
     model.setProgress(run.passes)
     updated = model.update(
-        frame, unseenShare=unseen, skipKnown=settings.skip_known, checkpointDir=kept, **options
+        frame, unseenShare=unseen, cutShare=cut, skipKnown=settings.skip_known, checkpointDir=kept, **options
     )
     return _with_drops(updated, model, corpus_manifest(path)["dropped"], -1 if options.get("remove") else 1)
 
@@ -86,11 +87,11 @@ def _with_drops(
         return updated
     known = corpus.get("dropped", {})
     total = {reason: max(known.get(reason, 0) + sign * dropped.get(reason, 0), 0) for reason in known | dropped}
-    return updated.setCorpus(corpus.get("name", ""), total, corpus.get("held_out"))
+    return updated.setCorpus(corpus.get("name", ""), total, corpus.get("held_out"), corpus.get("cut_words"))
 
 
-def _documents(run: "Run", path: str, model: "SpectralHDPModel") -> "tuple[DataFrame, float]":
-    """Training documents of a corpus in the model's vocabulary, and the share of words that it lacks."""
+def _documents(run: "Run", path: str, model: "SpectralHDPModel") -> "tuple[DataFrame, float, float]":
+    """Training documents in the model's vocabulary, the share of words that it lacks, and of those cut on purpose."""
     from pyspark.sql import functions as F
 
     from spectral_spark.ingest.corpus_store import open_corpus
@@ -98,15 +99,30 @@ def _documents(run: "Run", path: str, model: "SpectralHDPModel") -> "tuple[DataF
 
     corpus = open_corpus(run.spark, path)
     documents = corpus.documents("train")
-    left_out = corpus.manifest.get("unseen") or {"recurring_tokens": 0, "recurring_share": 0.0}
+    left_out = corpus.manifest.get("unseen", {})
     if model.words is None or corpus.vocabulary == model.words:
-        return documents, left_out["recurring_share"]
+        return documents, left_out.get("recurring_share", 0.0), left_out.get("cut_share", 0.0)
     frame = translated(documents, corpus.vocabulary, model.words)
     known = F.aggregate("counts", F.lit(0).cast("long"), lambda total, count: total + count)
     totals = frame.agg(F.sum(UNSEEN).alias("unseen"), F.sum(known).alias("known")).first()
     unseen, words = (float(totals["unseen"] or 0), float(totals["known"] or 0)) if totals else (0.0, 0.0)
-    unseen += left_out["recurring_tokens"]
-    return frame, unseen / max(unseen + words, 1.0)
+    cut = float(_cut_tokens(corpus, model))
+    unseen = max(unseen - cut, 0.0) + left_out.get("recurring_tokens", 0)
+    cut += left_out.get("cut_tokens", 0)
+    return frame, unseen / max(unseen + words, 1.0), cut / max(cut + unseen + words, 1.0)
+
+
+def _cut_tokens(corpus: "Corpus", model: "SpectralHDPModel") -> int:
+    """Occurrences of words of this corpus that were cut from the model's vocabulary on purpose."""
+    cut = frozenset((model.summary.extra.get("corpus") or {}).get("cut_words", ()))
+    table = corpus.vocabulary_table
+    pairs = zip(table["term"].to_pylist(), table["occurrences"].to_pylist(), strict=True)
+    return sum(occurrences for word, occurrences in pairs if word in cut)
+
+
+def _on_purpose(drift: dict[str, Any]) -> str:
+    share = drift.get("cut_share", 0.0)
+    return f" (and {share:.1%} in words that the vocabulary leaves out as too frequent)" if share else ""
 
 
 def summary_lines(
@@ -127,8 +143,8 @@ def summary_lines(
             lines.append(f"  new numbers: {', '.join(f'topic {old} is now {new}' for old, new in renumbered)}")
         if drift := model.changes.get("drift"):
             lines.append(
-                f"  drift: {drift['unseen_share']:.1%} unseen words, {drift['energy_outside']:.1%} of the energy "
-                f"outside the basis, loss {drift['loss']:.3f}"
+                f"  drift: {drift['unseen_share']:.1%} unseen words{_on_purpose(drift)}, "
+                f"{drift['energy_outside']:.1%} of the energy outside the basis, loss {drift['loss']:.3f}"
             )
     return [*lines, *(f"  warning: {text}; consider a new fit" for text in warnings)]
 

@@ -8,7 +8,6 @@ Bytes are latin-1 in both.
 import html
 import re
 from collections.abc import Callable, Iterator
-from typing import IO
 
 import pyarrow as pa
 from pyarrow import fs
@@ -18,9 +17,8 @@ from spectral_spark.errors import InputError
 from spectral_spark.files.spark_paths import Workplace
 from spectral_spark.ingest.archive import Member
 from spectral_spark.ingest.ingest_settings import IngestSettings, Progress
-from spectral_spark.ingest.input_files import open_input
-from spectral_spark.ingest.raw_parquet import compact
-from spectral_spark.ingest.readers.source import Source, documents
+from spectral_spark.ingest.input_files import compact, open_input
+from spectral_spark.ingest.readers.source import LARGEST_COUNT, Source, documents
 from spectral_spark.ingest.tokeniser import Tokeniser, load_stop_words
 
 RAW, PROCESSED = "sorted_data_acl", "processed_acl"
@@ -84,22 +82,27 @@ def _layout(root: str, path: str) -> str:
 def _members(
     root: str,
     files: dict[tuple[str, str], str],
-    reviews: Callable[[IO[bytes]], Iterator[bytes]],
+    reviews: Callable[[bytes], Iterator[bytes]],
     max_bytes: int,
 ) -> Iterator[Member]:
     filesystem, _, _ = open_input(root)
     for (domain, polarity), path in files.items():
-        with filesystem.open_input_stream(path, compression=None) as source:
-            for number, review in enumerate(reviews(source), 1):
-                name = f"{domain}/{polarity}/{number:06d}"
-                large = len(review) > max_bytes
-                yield Member(name, None if large else review, "too_large" if large else None)
+        try:
+            with filesystem.open_input_stream(path, compression=None) as source:
+                content = source.read()
+        except OSError:
+            yield Member(f"{domain}/{polarity}", None, "unreadable")
+            continue
+        for number, review in enumerate(reviews(content), 1):
+            name = f"{domain}/{polarity}/{number:06d}"
+            large = len(review) > max_bytes
+            yield Member(name, None if large else review, "too_large" if large else None)
 
 
-def _raw_reviews(source: IO[bytes]) -> Iterator[bytes]:
+def _raw_reviews(content: bytes) -> Iterator[bytes]:
     """What stands between <review> and </review>; a missing end tag ends at the next start tag."""
     lines: list[bytes] | None = None
-    for line in source.read().replace(b"\r\n", b"\n").split(b"\n"):
+    for line in content.replace(b"\r\n", b"\n").split(b"\n"):
         tag = line.strip()
         if tag == b"<review>":
             if lines is not None:
@@ -115,8 +118,8 @@ def _raw_reviews(source: IO[bytes]) -> Iterator[bytes]:
         yield b"\n".join(lines)
 
 
-def _processed_reviews(source: IO[bytes]) -> Iterator[bytes]:
-    for line in source.read().split(b"\n"):
+def _processed_reviews(content: bytes) -> Iterator[bytes]:
+    for line in content.split(b"\n"):
         if line.strip():
             yield line
 
@@ -139,7 +142,10 @@ def _raw_text(content: bytes) -> str | None:
     fields = dict(_FIELD.findall(content.decode("latin-1")))
     if "review_text" not in fields:
         return None
-    return html.unescape(f"{fields.get('title', '')}\n{fields['review_text']}")
+    try:
+        return html.unescape(f"{fields.get('title', '')}\n{fields['review_text']}")
+    except ValueError:                                # an entity with more digits than Python converts
+        return None
 
 
 class _WordParser:
@@ -163,6 +169,7 @@ class _WordParser:
         )
 
     def _counts(self, line: bytes) -> dict[str, int] | None:
+        """Occurrences of each word; None for a line that is not made of ``word:count``, or with too large a count."""
         result: dict[str, int] = {}
         for item in line.decode("latin-1").split():
             word, colon, count = item.rpartition(":")
@@ -174,4 +181,4 @@ class _WordParser:
                 continue
             for part, times in self._tokeniser.counts(word).items():
                 result[part] = result.get(part, 0) + times * int(count)
-        return result
+        return result if max(result.values(), default=0) <= LARGEST_COUNT else None

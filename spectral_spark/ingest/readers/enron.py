@@ -16,10 +16,9 @@ from spectral_spark.errors import InputError
 from spectral_spark.files.spark_paths import Workplace
 from spectral_spark.ingest.archive import Limits, Member, members
 from spectral_spark.ingest.ingest_settings import IngestSettings, Progress
-from spectral_spark.ingest.input_files import directory_files, open_input
+from spectral_spark.ingest.input_files import compact, directory_files, open_input
 from spectral_spark.ingest.mail import Mail, read_mail
 from spectral_spark.ingest.quoting import own_words
-from spectral_spark.ingest.raw_parquet import compact
 from spectral_spark.ingest.readers.source import Source, documents
 
 COMPANY = "enron.com"

@@ -5,12 +5,10 @@ from pyspark.sql import SparkSession
 
 from spectral_spark.errors import InputError
 from spectral_spark.files.spark_paths import Workplace
-from spectral_spark.ingest.decode_text import decode_file
 from spectral_spark.ingest.ingest_settings import IngestSettings, Progress
-from spectral_spark.ingest.input_files import directory_files
-from spectral_spark.ingest.markup import looks_like_html, plain_text
-from spectral_spark.ingest.raw_parquet import compact
+from spectral_spark.ingest.input_files import compact, directory_files
 from spectral_spark.ingest.readers.source import Source, documents
+from spectral_spark.ingest.text_decoding import decode_file, looks_like_html, plain_text
 
 
 def read(spark: SparkSession, settings: IngestSettings, work: Workplace, say: Progress) -> Source:
@@ -24,7 +22,7 @@ def read(spark: SparkSession, settings: IngestSettings, work: Workplace, say: Pr
 
 
 def parse_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Files to documents; binary ones are unreadable."""
+    """Files to documents; binary files and broken HTML are unreadable."""
     names: list[str] = batch.column("name").to_pylist()
     problems: list[str | None] = batch.column("problem").to_pylist()
     texts = [
@@ -43,4 +41,7 @@ def parse_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def _text(content: bytes) -> str | None:
     text = decode_file(content)
-    return plain_text(text) if text is not None and looks_like_html(text) else text
+    try:
+        return plain_text(text) if text is not None and looks_like_html(text) else text
+    except ValueError:                                # an entity with more digits than Python converts
+        return None

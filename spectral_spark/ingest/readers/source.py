@@ -30,6 +30,8 @@ DOCUMENT_FIELDS = (
 )
 DOCUMENT_SCHEMA = pa.schema(DOCUMENT_FIELDS)
 
+LARGEST_COUNT = 2**31 - 1
+
 BatchParser = Callable[[pa.RecordBatch], pa.RecordBatch]
 
 

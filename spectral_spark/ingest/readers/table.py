@@ -10,15 +10,15 @@ from difflib import get_close_matches
 from pyarrow import fs
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, StringType, StructType
 
 from spectral_spark.errors import InputError
 from spectral_spark.files.spark_paths import Workplace, spark_readable
 from spectral_spark.ingest.ingest_settings import IngestSettings, Progress
 from spectral_spark.ingest.input_files import open_input
+from spectral_spark.ingest.readers.json_lines import CORRUPT, open_json, with_corrupt
 from spectral_spark.ingest.readers.source import Source, readable_input
 
-CORRUPT = "_corrupt_record"
 _ENDINGS = {"parquet": "parquet", "json": "json", "jsonl": "json", "ndjson": "json", "csv": "csv", "tsv": "csv"}
 _STRINGS = ArrayType(StringType())
 
@@ -28,7 +28,7 @@ def read(spark: SparkSession, settings: IngestSettings, work: Workplace, say: Pr
     kind, separator = _format(settings)
     say(f"reading {kind} rows from {settings.input}")
     with readable_input(settings.input):
-        frame = _open(spark, settings.input, kind, separator)
+        frame = _open(spark, settings, kind, separator)
     _check_columns(frame, settings)
     content = _content(frame, settings)
     path = _path(frame, settings.path_cols)
@@ -59,30 +59,27 @@ def _format(settings: IngestSettings) -> tuple[str, str]:
     return settings.format or _ENDINGS[str(ending)], "\t" if ending == "tsv" else ","
 
 
-def _open(spark: SparkSession, path: str, kind: str, separator: str) -> DataFrame:
-    location = spark_readable(path)
+def _wanted(settings: IngestSettings) -> list[str]:
+    columns = [settings.text_col, settings.tokens_col, settings.id_col, *settings.path_cols]
+    return [name for name in columns if name is not None]
+
+
+def _open(spark: SparkSession, settings: IngestSettings, kind: str, separator: str) -> DataFrame:
+    location = spark_readable(settings.input)
     if kind == "parquet":
         return spark.read.parquet(location)
     if kind == "json":
-        # a first look finds the columns, so that a misspelt one is an error rather than a column of nulls
-        schema = spark.read.option("primitivesAsString", True).json(location).schema
-        return spark.read.schema(_with_corrupt(schema)).option("columnNameOfCorruptRecord", CORRUPT).json(location)
+        return open_json(spark, settings.input, _wanted(settings))
     reader = spark.read.options(header=True, sep=separator, quote='"', escape='"', multiLine=True, encoding="UTF-8")
     schema = reader.csv(location).schema
-    return (reader.schema(_with_corrupt(schema)).options(columnNameOfCorruptRecord=CORRUPT, columnPruning=False,
+    return (reader.schema(with_corrupt(schema)).options(columnNameOfCorruptRecord=CORRUPT, columnPruning=False,
                                                          enforceSchema=False).csv(location))
 
 
-def _with_corrupt(schema: StructType) -> StructType:
-    fields = [field for field in schema.fields if field.name != CORRUPT]
-    return StructType([*fields, StructField(CORRUPT, StringType())])
-
-
 def _check_columns(frame: DataFrame, settings: IngestSettings) -> None:
-    wanted = [settings.text_col, settings.tokens_col, settings.id_col, *settings.path_cols]
     present = [name for name in frame.columns if name != CORRUPT]
-    for name in wanted:
-        if name is not None and name not in present:
+    for name in _wanted(settings):
+        if name not in present:
             near = get_close_matches(name, present, n=1)
             hint = f"; did you mean '{near[0]}'?" if near else ""
             raise InputError(f"'{settings.input}' has no column '{name}'; it has {', '.join(present) or 'none'}{hint}")

@@ -1,6 +1,7 @@
 """UCI bag of words: ``docword.X.txt`` (three counts, then ``doc word count`` lines) and ``vocab.X.txt``, also gzipped.
 
-There is no tree: all paths are empty. Documents the header counts but no line mentions are read as empty.
+There is no tree: all paths are empty. Documents that the header counts but no line mentions are read as empty; a
+document with a count beyond a 32-bit integer is unreadable.
 """
 
 import gzip
@@ -18,11 +19,10 @@ from spectral_spark.files.directories import resolve
 from spectral_spark.files.spark_paths import Workplace, file_name, spark_readable
 from spectral_spark.ingest.ingest_settings import IngestSettings, Progress
 from spectral_spark.ingest.input_files import open_input
-from spectral_spark.ingest.readers.source import Source, documents, readable_input
+from spectral_spark.ingest.readers.source import LARGEST_COUNT, Source, documents, readable_input
 
 _MAX_VOCABULARY_BYTES = 1 << 29
-_LARGEST_COUNT = 2**31 - 1
-_TRIPLE = r"^\s*(\d{1,10})\s+(\d{1,10})\s+(\d{1,10})\s*$"
+_TRIPLE = r"^\s*(\d{1,10})\s+(\d{1,10})\s+(\d+)\s*$"
 
 
 @dataclass(frozen=True)
@@ -43,15 +43,19 @@ def read(spark: SparkSession, settings: IngestSettings, work: Workplace, say: Pr
         )
     say(f"reading {header.entries:,} counts of {header.documents:,} documents")
     lines = spark.read.text(spark_readable(docword))
-    triples = lines.select(*(F.regexp_extract("value", _TRIPLE, i).try_cast("long").alias(name)
-                             for i, name in enumerate(("document", "word", "count"), 1)))
+    document, word, count = (F.regexp_extract("value", _TRIPLE, i).try_cast("long") for i in (1, 2, 3))
+    count = F.when(document.isNotNull(), F.coalesce(count, F.lit(LARGEST_COUNT + 1)))      # too many digits
+    triples = lines.select(document.alias("document"), word.alias("word"), count.alias("count"))
     with readable_input(docword):
         _check(triples, lines, header, docword)
     grouped = (triples.filter(F.col("document").isNotNull()).groupBy("document")
                .agg(F.collect_list(F.struct("word", "count")).alias("entries")))
     everyone = spark.range(1, header.documents + 1).withColumnRenamed("id", "document")
+    fits = F.coalesce(F.array_max("entries.count"), F.lit(0)) <= LARGEST_COUNT
     rows = everyone.join(grouped, "document", "left").select(
-        "document", F.col("entries.word").alias("ids"), F.col("entries.count").cast("array<int>").alias("counts"))
+        "document", F.when(fits, F.col("entries.word")).alias("ids"),
+        F.when(fits, F.col("entries.count")).try_cast("array<int>").alias("counts"),
+        F.when(~fits, F.lit("unreadable")).alias("problem"))
     return Source(rows, _Parser(pa.array(words, pa.string()), len(str(header.documents))))
 
 
@@ -71,6 +75,7 @@ class _Parser:
             path=[[]] * batch.num_rows,
             words=words,
             counts=pc.fill_null(batch.column("counts"), pa.scalar([], pa.list_(pa.int32()))),
+            problem=batch.column("problem"),
         )
 
 
@@ -125,7 +130,7 @@ def _check(triples: DataFrame, lines: DataFrame, header: _Header, path: str) -> 
     found = triples.agg(
         F.count("document").alias("entries"), F.countDistinct("document").alias("documents"),
         F.min("document").alias("first"), F.max("document").alias("last"),
-        F.min("word").alias("lowest"), F.max("word").alias("highest"), F.max("count").alias("largest"),
+        F.min("word").alias("lowest"), F.max("word").alias("highest"),
     ).collect()[0]
     other = lines.filter(~F.col("value").rlike(_TRIPLE) & (F.trim("value") != "")).count()
     name = file_name(path)
@@ -137,7 +142,5 @@ def _check(triples: DataFrame, lines: DataFrame, header: _Header, path: str) -> 
         raise InputError(f"'{name}' has documents outside 1…{header.documents:,}")
     if found["entries"] and not (found["lowest"] >= 1 and found["highest"] <= header.words):
         raise InputError(f"'{name}' has words outside 1…{header.words:,}")
-    if found["entries"] and found["largest"] > _LARGEST_COUNT:
-        raise InputError(f"'{name}' has a count above {_LARGEST_COUNT:,}")
     if header.documents > 1000 * (found["documents"] + 1000):
         raise InputError(f"'{name}' promises {header.documents:,} documents and mentions {found['documents']:,}")

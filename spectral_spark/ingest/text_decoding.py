@@ -1,14 +1,18 @@
-"""Bytes to text when the declared character set may be missing, wrong or hostile."""
+"""Bytes to readable text: character sets that may be missing, wrong or hostile, and HTML."""
 
 import codecs
+import html
+import re
 
 # decoders that are not character sets, or take quadratic time
 _REFUSED = {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined", "mbcs", "oem"}
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
           (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
-
 _WHOLE = {"ascii", "utf-8", "iso8859-1", "cp1252"}
 _CONTROL = bytes(code for code in range(32) if code not in (9, 10, 12, 13, 27))
+_TAG = re.compile(r"<[^<>]*>")
+_HIDDEN = ("script", "style")
+_HTML_START = re.compile(r"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 
 
 def decode_text(data: bytes, charset: str | None = None) -> str:
@@ -49,3 +53,27 @@ def _known(charset: str | None) -> str | None:
     except (LookupError, ValueError):
         return None
     return None if name is None or name.replace("-", "_") in _REFUSED else name
+
+
+def looks_like_html(text: str) -> bool:
+    """Whether an HTML document begins near the start."""
+    return "<" in text[:2000] and _HTML_START.search(text[:2000]) is not None
+
+
+def plain_text(markup: str) -> str:
+    """Text between the tags, without scripts and styles, entities resolved."""
+    pieces: list[str] = []
+    end, hidden = 0, ""
+    for tag in _TAG.finditer(markup):
+        if not hidden:
+            pieces.append(markup[end : tag.start()])
+        end = tag.end()
+        name = tag[0][1:-1].strip().lower()
+        if hidden:
+            if name == f"/{hidden}":
+                hidden = ""
+        else:
+            hidden = next((kind for kind in _HIDDEN if name == kind or name.startswith(f"{kind} ")), "")
+    if not hidden:
+        pieces.append(markup[end:])
+    return html.unescape(" ".join(pieces))

@@ -5,8 +5,7 @@ from pyarrow import fs
 
 from spectral_spark.ingest import input_files
 from spectral_spark.ingest.archive import Member
-from spectral_spark.ingest.input_files import directory_files
-from spectral_spark.ingest.raw_parquet import _unique
+from spectral_spark.ingest.input_files import _unique, directory_files
 
 
 @pytest.mark.parametrize(("given", "names"), [
