@@ -28,7 +28,7 @@ from pyspark.sql import SparkSession
 from threadpoolctl import threadpool_limits
 
 from spectral_spark.engine.choose_corpus import SETTING
-from spectral_spark.engine.counted_corpus import take_census
+from spectral_spark.engine.corpus import take_census
 from spectral_spark.engine.documents import DocumentColumns, inspect_documents
 from spectral_spark.engine.executor_corpus import ExecutorCorpus
 from spectral_spark.engine.pack_counts import CountDecoder, PackSettings, pack_counts

@@ -1,4 +1,8 @@
-"""Linear algebra on one thread: the number of BLAS threads changes how sums are rounded."""
+"""Linear algebra on one thread: the number of BLAS threads changes how sums are rounded.
+
+``threadpool_limits.wrap`` is not used instead. In older versions of threadpoolctl it looks the libraries up when the
+function is defined and misses those that are loaded later; and it is untyped, so mypy would no longer check callers.
+"""
 
 from collections.abc import Callable
 from functools import wraps

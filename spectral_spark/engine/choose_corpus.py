@@ -5,8 +5,7 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
-from spectral_spark.engine.corpus import Corpus
-from spectral_spark.engine.counted_corpus import CountedCorpus, take_census
+from spectral_spark.engine.corpus import Corpus, CountedCorpus, take_census
 from spectral_spark.engine.documents import DocumentFrame
 from spectral_spark.engine.driver_corpus import DriverCorpus
 from spectral_spark.engine.executor_corpus import ExecutorCorpus

@@ -2,7 +2,8 @@
 
 A fit never asks where its documents are. :class:`~spectral_spark.engine.driver_corpus.DriverCorpus` holds a small
 corpus in the driver's memory, :class:`~spectral_spark.engine.executor_corpus.ExecutorCorpus` spreads a large one over
-the executors, and both give the same bits; ``choose_corpus`` decides which one it is.
+the executors, and both give the same bits; ``choose_corpus`` decides which one it is. A :class:`CountedCorpus` is one
+of them with its census: the document tree, documents and words of every node, and what was dropped.
 """
 
 from abc import ABC, abstractmethod
@@ -15,10 +16,13 @@ import numpy as np
 from pyspark.sql import SparkSession
 
 from spectral_spark.data.kernel import Kernel
+from spectral_spark.engine.pack_counts import BLOCK_DOCUMENTS, CountDecoder
 from spectral_spark.engine.packing import Decoder
 from spectral_spark.engine.progress import Progress
 from spectral_spark.engine.tree_sum import State, TreeSum
-from spectral_spark.errors import InputError
+from spectral_spark.errors import InputError, NoDocumentsError
+from spectral_spark.tree.census import Census
+from spectral_spark.tree.nodes import DocumentTree
 
 NODE_COUNTS = ("documents", "tokens", "tokens_squared", "tokens_cubed")
 
@@ -122,3 +126,56 @@ class Corpus(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+@dataclass(frozen=True, eq=False)
+class CountedCorpus:
+    """A corpus and its census.
+
+    Attributes
+    ----------
+    packed : the documents; their batches carry node numbers of ``census.tree``.
+    census : documents and words of every node, after dropping.
+    tokens : words in the kept documents, before any cap.
+    dropped : dropped documents by reason.
+    vocab_size : number of words d.
+    """
+
+    packed: Corpus
+    census: Census
+    tokens: int
+    dropped: dict[str, int]
+    vocab_size: int
+
+    @property
+    def documents(self) -> int:
+        return int(self.census.documents.sum())
+
+    @property
+    def documents_per_shard(self) -> float:
+        return self.documents / self.packed.shards
+
+    def rounds_for(self, documents: int) -> int:
+        """Into how many rounds to cut the corpus so that one of them is a sample of about so many documents."""
+        blocks = self.documents / BLOCK_DOCUMENTS
+        return max(1, int(blocks / max(self.packed.shards, documents / BLOCK_DOCUMENTS)))
+
+
+def take_census(packed: Corpus, vocab_size: int) -> CountedCorpus:
+    """Count the documents of every tree node. From here on, batches of the corpus carry the nodes' numbers."""
+    counted = packed.count()
+    if not counted.paths:
+        reasons = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in counted.dropped.items() if count)
+        raise NoDocumentsError(f"no document is left to work on; dropped: {reasons or 'none'}", counted.dropped)
+    hashes = counted.hashes
+    if len(np.unique(hashes)) != len(hashes):
+        raise InputError("two different paths of the document tree have the same hash; rename one of the groups")
+    tree = DocumentTree.from_paths(counted.paths)
+    nodes = np.array([tree.index(path) for path in counted.paths], np.int32)
+    counts = {name: np.zeros(len(tree.paths)) for name in NODE_COUNTS}
+    for name, column in counts.items():
+        column[nodes] = counted.counts[name]
+    order = np.argsort(hashes)
+    packed.decode = CountDecoder(vocab_size, hashes[order], nodes[order])
+    census = Census(tree, counts.pop("documents").astype(np.int64), **counts)
+    return CountedCorpus(packed, census, counted.tokens, counted.dropped, vocab_size)

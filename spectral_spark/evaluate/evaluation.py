@@ -9,7 +9,7 @@ import numpy as np
 from pyspark.sql import DataFrame
 
 from spectral_spark.engine.choose_corpus import open_documents
-from spectral_spark.engine.counted_corpus import CountedCorpus
+from spectral_spark.engine.corpus import CountedCorpus
 from spectral_spark.engine.documents import DocumentColumns, inspect_documents
 from spectral_spark.engine.pack_counts import PackSettings
 from spectral_spark.engine.progress import Progress

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from spectral_spark.data.hashing import is_fingerprint_of
-from spectral_spark.engine.counted_corpus import CountedCorpus
+from spectral_spark.engine.corpus import CountedCorpus
 from spectral_spark.engine.tree_sum import State
 from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.fit.fit_run import Run

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spectral_spark.engine.counted_corpus import CountedCorpus
-from spectral_spark.engine.pack_counts import BLOCK_DOCUMENTS
+from spectral_spark.engine.corpus import CountedCorpus
 from spectral_spark.fit.fit_run import Run
-from spectral_spark.refine.completion import CompletionKernel
+from spectral_spark.refine.completion import CompletionKernel, without_zeros
 from spectral_spark.solve.reconstruct import positive_words, smoothed_topics
 from spectral_spark.solve.topic_solution import TopicSolution
 
-SAMPLE_DOCUMENTS, SCORED_DOCUMENTS = 4096, 2048
+SCORED_DOCUMENTS = 2048
 DOCUMENT_TOTALS = (0.3, 1.0, 3.0)
 
 
@@ -61,7 +60,7 @@ def choose_candidate(
         started = time.perf_counter()
         sums = corpus.packed.sum(
             CompletionKernel(seed, iterations=20), shared, name="choose concentrations",
-            rounds=sample_rounds(corpus, SCORED_DOCUMENTS),
+            rounds=corpus.rounds_for(SCORED_DOCUMENTS),
         )
         run.finished_pass("choose concentrations", int(sums["documents"].sum()), started)
         return {"loss": sums["loss"].sum(axis=2), "hidden": sums["hidden"].sum(keepdims=True)}
@@ -74,15 +73,3 @@ def choose_candidate(
 
 def _stacked(arrays: list[np.ndarray]) -> np.ndarray:
     return arrays[0][None] if len(arrays) == 1 else np.stack(arrays)        # one may be large: no copy
-
-
-def sample_rounds(corpus: CountedCorpus, documents: int = SAMPLE_DOCUMENTS) -> int:
-    """Into how many rounds to cut a corpus so that one of them is a sample of about so many documents."""
-    blocks = corpus.documents / BLOCK_DOCUMENTS
-    return max(1, int(blocks / max(corpus.packed.shards, documents / BLOCK_DOCUMENTS)))
-
-
-def without_zeros(prior: np.ndarray) -> np.ndarray:
-    """Proportions without zeros, so that a document may have any topic."""
-    floor = np.maximum(prior, 0.1 / prior.shape[1])
-    return floor / floor.sum(axis=1, keepdims=True)

@@ -9,7 +9,7 @@ from spectral_spark.data.hashing import vocabulary_fingerprint
 from spectral_spark.data.one_thread import one_thread
 from spectral_spark.engine.checkpoints import Checkpoints, DirectoryCheckpoints, run_key
 from spectral_spark.engine.choose_corpus import open_documents
-from spectral_spark.engine.counted_corpus import CountedCorpus
+from spectral_spark.engine.corpus import CountedCorpus
 from spectral_spark.engine.documents import DocumentColumns, inspect_documents
 from spectral_spark.engine.memory import check_memory
 from spectral_spark.engine.pack_counts import PackSettings

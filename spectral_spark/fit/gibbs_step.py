@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 
-from spectral_spark.engine.counted_corpus import CountedCorpus
+from spectral_spark.engine.corpus import CountedCorpus
 from spectral_spark.engine.memory import driver_threads
 from spectral_spark.fit.fit_run import Run
 from spectral_spark.fit.fit_settings import SAMPLE_WORDS, FitSettings

@@ -2,7 +2,7 @@
 
 import time
 
-from spectral_spark.engine.counted_corpus import CountedCorpus
+from spectral_spark.engine.corpus import CountedCorpus
 from spectral_spark.engine.tree_sum import State
 from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.fit.fit_run import Run

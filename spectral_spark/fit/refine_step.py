@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 
-from spectral_spark.engine.counted_corpus import CountedCorpus
+from spectral_spark.engine.corpus import CountedCorpus
 from spectral_spark.engine.tree_sum import State
 from spectral_spark.fit.fit_run import Run
 from spectral_spark.fit.fit_settings import FitSettings

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from spectral_spark.data.composite_kernel import CompositeKernel, joined, part
-from spectral_spark.engine.counted_corpus import CountedCorpus
-from spectral_spark.fit.concentration_search import sample_rounds, without_zeros
+from spectral_spark.data.kernel import CompositeKernel, joined, part
+from spectral_spark.engine.corpus import CountedCorpus
 from spectral_spark.fit.fit_run import Run
 from spectral_spark.fit.fitted_topics import Topics
 from spectral_spark.moments.basis import Basis
 from spectral_spark.moments.range_finder import RangeKernel, apply_second_moment
-from spectral_spark.refine.completion import CompletionKernel, completion_inputs
+from spectral_spark.refine.completion import CompletionKernel, completion_inputs, without_zeros
 
+SAMPLE_DOCUMENTS = 4096
 PROBES = 8
 UNSEEN_LIMIT, ENERGY_LIMIT, LOSS_LIMIT = 0.1, 0.15, 0.5
 
@@ -41,7 +41,8 @@ def sample_check(
 
     def compute() -> dict[str, np.ndarray]:
         started = time.perf_counter()
-        halves = corpus.packed.sum_halves(kernel, shared, name="sample check", rounds=sample_rounds(corpus))
+        rounds = corpus.rounds_for(SAMPLE_DOCUMENTS)
+        halves = corpus.packed.sum_halves(kernel, shared, name="sample check", rounds=rounds)
         both = {name: halves[0][name] + halves[1][name] for name in halves[0] if name.startswith("loss/")}
         run.finished_pass("sample check", int(both["loss/documents"].sum()), started)
         loss = both["loss/loss"].sum() / max(both["loss/hidden"].sum(), 1.0)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from spectral_spark.engine.counted_corpus import CountedCorpus
+from spectral_spark.engine.corpus import CountedCorpus
 from spectral_spark.errors import InputError
 from spectral_spark.fit.concentration_search import choose_candidate
 from spectral_spark.fit.fit_run import Run

@@ -90,3 +90,9 @@ def completion_inputs(
         "concentration": np.atleast_1d(np.asarray(concentration, np.float64)),
         "unigram": unigram,
     }
+
+
+def without_zeros(prior: np.ndarray) -> np.ndarray:
+    """Proportions (nodes, k) without zeros, so that a document may have any topic."""
+    floor = np.maximum(prior, 0.1 / prior.shape[1])
+    return floor / floor.sum(axis=1, keepdims=True)

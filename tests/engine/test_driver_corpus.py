@@ -6,8 +6,7 @@ from corpora import CountingKernel, corpus_of, frame_of, random_documents
 from pyspark.sql import SparkSession
 
 from spectral_spark.engine.choose_corpus import DRIVER_ENTRIES, DRIVER_WORDS, SETTING, driver_entries, driver_holds
-from spectral_spark.engine.corpus import Corpus
-from spectral_spark.engine.counted_corpus import take_census
+from spectral_spark.engine.corpus import Corpus, take_census
 from spectral_spark.engine.driver_corpus import DriverCorpus
 from spectral_spark.engine.executor_corpus import ExecutorCorpus
 from spectral_spark.engine.progress import Progress

@@ -48,6 +48,15 @@ def test_a_forecast_takes_no_memory_for_counts() -> None:
     assert costs.moments < 0.1
 
 
+def test_a_forecast_follows_the_setting_that_decides_where_a_fit_runs() -> None:
+    size, settings = CorpusSize(10_000, 600_000, 5_000), FitSettings(k=20)
+    here = forecast(size, settings, 2, costs=COSTS)
+    there = forecast(size, settings, 2, costs=COSTS, driver_entries=0)
+    assert {step.bottleneck for step in here.passes if step.name.startswith("range")} == {"kernel"}
+    assert "starting jobs" in {step.bottleneck for step in there.passes}
+    assert there.seconds > here.seconds + 1
+
+
 def test_a_forecast_grows_with_the_documents_and_shrinks_with_cores() -> None:
     settings = FitSettings(k=50, refine_passes=2)
     small, large = (forecast(CorpusSize(n, 60 * n, 10_000), settings, 2, costs=COSTS) for n in (10**6, 10**7))

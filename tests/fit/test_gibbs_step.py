@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from spectral_spark import SpectralHDP, SpectralHDPModel
 from spectral_spark.engine.choose_corpus import open_documents
-from spectral_spark.engine.counted_corpus import CountedCorpus
+from spectral_spark.engine.corpus import CountedCorpus
 from spectral_spark.engine.documents import DocumentColumns, inspect_documents
 from spectral_spark.engine.pack_counts import PackSettings
 from spectral_spark.evaluate.recovery import recovery
