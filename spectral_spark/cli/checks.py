@@ -1,35 +1,57 @@
 """Checks before any work starts, without Spark: what must be there is there, and what must not is not."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from pyarrow import fs
 
 from spectral_spark.errors import InputError
-from spectral_spark.files.directories import exists, open_directory, resolve
-from spectral_spark.files.model_files import MODEL_KIND, MODEL_VERSION
+from spectral_spark.files.directories import open_directory
+from spectral_spark.files.formats import MODEL_KIND, MODEL_VERSION
+from spectral_spark.files.model_files import checked_summary
+from spectral_spark.files.overwriting import check_apart, check_output
+from spectral_spark.files.paths import dangling_link, exists, is_local, output_target, resolve
 from spectral_spark.ingest.corpus_files import check_files
 from spectral_spark.ingest.corpus_manifest import read_manifest
 
 
-def output_is_free(path: str, overwrite: bool, flag: str = "--output") -> None:
-    """Refuse an output that exists, unless it may be replaced, and one that cannot be made."""
-    if exists(path) and not overwrite:
-        raise InputError(f"{flag} '{path}' exists; choose another path, remove it, or pass --overwrite")
-    filesystem, inside = resolve(path)
+def output_is_free(
+    path: str,
+    overwrite: bool,
+    flag: str = "--output",
+    *,
+    kind: str | None = None,
+    inputs: Mapping[str, str | None] | None = None,
+) -> None:
+    """Refuse an output that exists, unless it may be replaced, and one that cannot be made.
+
+    Parameters
+    ----------
+    kind : what the verb writes (see ``files.formats``): with ``overwrite`` it replaces an earlier one, nothing else.
+    inputs : what the verb reads, by flag; an output that is replaced may not be, contain, or lie inside one of them.
+    """
+    if overwrite:
+        check_apart(path, inputs or {}, flag)
+    check_output(path, kind, overwrite, flag)
+    filesystem, inside = output_target(path)
     parent = inside.rstrip("/").rsplit("/", 1)[0]
-    while parent and isinstance(filesystem, fs.LocalFileSystem):
-        kind = filesystem.get_file_info(parent).type
-        if kind == fs.FileType.Directory:
+    while parent and is_local(filesystem):
+        found = filesystem.get_file_info(parent).type
+        if found == fs.FileType.Directory:
             break
-        if kind != fs.FileType.NotFound:
+        if found != fs.FileType.NotFound:
             raise InputError(f"{flag} '{path}': '{parent}' is a file, not a directory")
         parent = parent.rsplit("/", 1)[0]
 
 
 def input_is_there(path: str, flag: str = "--input") -> None:
     """Refuse an input that does not exist."""
-    if not exists(path):
-        raise InputError(f"{flag}: there is nothing at '{path}'")
+    if exists(path):
+        return
+    filesystem, inside = resolve(path)
+    if is_local(filesystem) and (missing := dangling_link(inside)):
+        raise InputError(f"{flag}: '{path}' is a symbolic link to '{missing}', where there is nothing")
+    raise InputError(f"{flag}: there is nothing at '{path}'")
 
 
 def corpus_manifest(path: str) -> dict[str, Any]:
@@ -45,5 +67,6 @@ def model_summary(path: str) -> dict[str, Any]:
     """``summary.json`` of a model, refusing what is not a complete one."""
     if not exists(path):
         raise InputError(f"--model: there is nothing at '{path}'; 'spectral-spark fit' makes a model")
-    summary: dict[str, Any] = open_directory(path, MODEL_KIND, MODEL_VERSION).read_json("summary.json")
-    return summary
+    saved = open_directory(path, MODEL_KIND, MODEL_VERSION)
+    needed = ("k", "terms", "documents", "spectrum")
+    return checked_summary(saved.read_json("summary.json"), f"{saved.path}/summary.json", needed)

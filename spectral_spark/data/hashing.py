@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from spectral_spark.files.directories import fingerprint
+from spectral_spark.files.fingerprint import fingerprint
 
 GOLDEN_GAMMA = np.uint64(0x9E3779B97F4A7C15)        # the step from one state of the generator to the next
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)

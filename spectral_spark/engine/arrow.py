@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spectral_spark.files.directories import staged
+from spectral_spark.files.directories import staged, write_table_manifest
 from spectral_spark.files.spark_paths import spark_location, spark_readable
 
 _ROW_BY_ROW = "spectral_spark_row_by_row"
@@ -44,11 +44,14 @@ def with_arrow_column(
     return marked.withColumn(name, compute(*arguments, F.col(_ROW_BY_ROW))).drop(_ROW_BY_ROW)
 
 
-def write_parquet(frame: DataFrame, path: str, *, overwrite: bool = False) -> int:
+def write_parquet(frame: DataFrame, path: str, kind: str, version: int, *, overwrite: bool = False) -> int:
     """Write a DataFrame as a Parquet directory that is complete or absent.
 
-    Returns the number of rows, counted in the finished files.
+    ``kind`` and ``version`` go into ``_manifest.json``, which readers of Parquet skip, so that a later run knows what
+    it may overwrite. Returns the number of rows, counted in the finished files.
     """
-    with staged(path, overwrite=overwrite) as place:
+    with staged(path, kind, overwrite=overwrite) as place:
         frame.write.mode("append").parquet(spark_location(place))   # "append": the staging directory is already there
-        return frame.sparkSession.read.parquet(spark_readable(place)).count()
+        rows = frame.sparkSession.read.parquet(spark_readable(place)).count()
+        write_table_manifest(place, kind, version, {"rows": rows})
+    return rows

@@ -2,19 +2,24 @@
 
 import json
 import logging
+import os
+import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 import numpy as np
 
-from spectral_spark.errors import FormatError
+from spectral_spark.errors import FormatError, SpectralError
 from spectral_spark.files import directories as storage
-from spectral_spark.files.directories import fingerprint
+from spectral_spark.files.fingerprint import fingerprint
+from spectral_spark.files.formats import CHECKPOINT_KIND, CHECKPOINT_VERSION
+from spectral_spark.files.leftovers import new_staging
+from spectral_spark.files.paths import is_local
 
-KIND, VERSION = "checkpoint", 1
+_ATTEMPTS = 5
 _log = logging.getLogger(__name__)
 Arrays = dict[str, np.ndarray]
 
@@ -44,7 +49,7 @@ def steps_outlive_runs(*, anew: bool = False) -> Iterator[None]:
     finally:
         _command.reset(token)
     for home in command.over:
-        storage.remove(home)
+        _forget(home)
 
 
 class Checkpoints:
@@ -73,7 +78,7 @@ class DirectoryCheckpoints(Checkpoints):
         self.resumed: list[str] = []
         command = _command.get()
         if command is not None and command.anew:
-            storage.remove(self._home)
+            _forget(self._home)
 
     def remember(self, step: str, compute: Callable[[], Arrays]) -> Arrays:
         path = f"{self._home}/{PurePosixPath(step).name}"
@@ -82,30 +87,54 @@ class DirectoryCheckpoints(Checkpoints):
             self.resumed.append(step)
             return found
         arrays = compute()
-        about = {"step": step, "key": self._key, "arrays": sorted(arrays)}
-        with storage.new_directory(path, KIND, VERSION, overwrite=True, about=about) as staging:
-            for name, array in arrays.items():
-                staging.write_array(name, np.asarray(array))
+        self._write(path, step, arrays)
         return arrays
+
+    def _write(self, path: str, step: str, arrays: Arrays) -> None:
+        """Keep a step. Another run of the same input and settings may end meanwhile and remove the directory."""
+        about = {"step": step, "key": self._key, "arrays": sorted(arrays)}
+        for _ in range(_ATTEMPTS):
+            with suppress(FileNotFoundError):
+                with storage.new_directory(
+                    path, CHECKPOINT_KIND, CHECKPOINT_VERSION, overwrite=True, about=about
+                ) as staging:
+                    for name, array in arrays.items():
+                        staging.write_array(name, np.asarray(array))
+                return
+        _log.warning("step '%s' was not kept: other runs keep removing '%s'", step, self._home)
 
     def clear(self) -> None:
         command = _command.get()
         if command is not None:
             command.over.append(self._home)
         else:
-            storage.remove(self._home)
+            _forget(self._home)
 
     def _read(self, path: str, step: str) -> Arrays | None:
         if not storage.exists(path):
             return None
         try:
-            saved = storage.open_directory(path, KIND, VERSION)
+            saved = storage.open_directory(path, CHECKPOINT_KIND, CHECKPOINT_VERSION)
             if saved.manifest.get("key") != self._key or saved.manifest.get("step") != step:
                 raise FormatError(f"'{path}' belongs to another run")
             return {name: saved.read_array(name) for name in saved.manifest["arrays"]}
-        except (FormatError, KeyError, ValueError) as error:
+        except (SpectralError, OSError, KeyError, TypeError, ValueError) as error:
             _log.warning("checkpoint of step '%s' cannot be used (%s); the step is done again", step, error)
             return None
+
+
+def _forget(home: str) -> None:
+    """Remove the steps of a run in one move: other runs that use them find a step whole or not at all."""
+    filesystem, inside = storage.resolve(home)
+    if not is_local(filesystem):
+        storage.remove(home)
+        return
+    root, name = os.path.split(inside)
+    if os.path.isdir(inside):
+        staging = new_staging(root, name)
+        with suppress(FileNotFoundError):
+            os.rename(inside, os.path.join(staging, "new", name))
+        shutil.rmtree(staging, ignore_errors=True)
 
 
 def run_key(*parts: object) -> str:

@@ -3,18 +3,14 @@
 Everything the driver saves (models, bases, moment states, checkpoints) goes through here: files are written into a
 staging directory beside the target, listed with their sizes and SHA-256 in ``manifest.json``, and moved into place as
 the last step. A reader accepts a directory only if the manifest is there, is of the expected kind and version, and
-every file matches it. Nothing is ever unpickled. Paths may be local or anything ``pyarrow.fs`` understands
-(``s3://``, ``gs://``, ``hdfs://``, ``abfs://``).
+every file matches it. Nothing is ever unpickled.
 """
 
 import hashlib
 import io
 import json
-import os
-import re
-import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,61 +20,24 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from spectral_spark.errors import FormatError, InputError
-from spectral_spark.files.staging_names import partial_name, sweep
+from spectral_spark.files.formats import MANIFEST, TABLE_MANIFEST, name_of
+from spectral_spark.files.paths import AnyPath, dangling_link, exists, remove, resolve
+from spectral_spark.files.safe_reading import (
+    MOST_JSON,
+    REMEDY,
+    damaged,
+    first_line,
+    parse_array,
+    parse_json,
+    parse_object,
+    parse_table,
+)
+from spectral_spark.files.staging import staged, write_file
 
-MANIFEST = "manifest.json"
-_SCHEMES = {"s3a": "s3", "s3n": "s3"}
-
-
-def resolve(path: str | os.PathLike[str]) -> tuple[fs.FileSystem, str]:
-    """The file system a path lives on, and the path inside it."""
-    text = os.fspath(path)
-    scheme = re.match(r"([a-zA-Z][a-zA-Z0-9+.-]*):/", text)
-    if scheme and scheme[1] != "file":
-        text = _SCHEMES.get(scheme[1], scheme[1]) + text[scheme.end(1) :]
-        try:
-            return fs.FileSystem.from_uri(text)
-        except (pa.ArrowInvalid, OSError) as error:
-            raise InputError(f"cannot reach '{path}': {error}") from None
-    if scheme:
-        text = re.sub(r"^file:(//)?", "", text)
-    return fs.LocalFileSystem(), os.path.abspath(text)
-
-
-def exists(path: str | os.PathLike[str]) -> bool:
-    """Whether a file or directory is there."""
-    filesystem, inside = resolve(path)
-    return filesystem.get_file_info(inside).type != fs.FileType.NotFound
-
-
-def remove(path: str | os.PathLike[str]) -> None:
-    """Delete a file or a directory tree; nothing happens when it is not there."""
-    filesystem, inside = resolve(path)
-    kind = filesystem.get_file_info(inside).type
-    if kind == fs.FileType.Directory:
-        filesystem.delete_dir(inside)
-    elif kind != fs.FileType.NotFound:
-        filesystem.delete_file(inside)
-
-
-def write_file(path: str | os.PathLike[str], data: bytes, *, overwrite: bool = False) -> None:
-    """Write a single file that appears complete or not at all."""
-    if exists(path) and not overwrite:
-        raise _taken(path)
-    filesystem, target = resolve(path)
-    parent, name = target.rsplit("/", 1)
-    staging = f"{parent}/{partial_name(name)}"
-    if isinstance(filesystem, fs.LocalFileSystem):
-        sweep(parent, name)
-    try:
-        filesystem.create_dir(parent, recursive=True)
-        with filesystem.open_output_stream(staging) as sink:
-            sink.write(data)
-        filesystem.move(staging, target)
-    except BaseException:
-        with suppress(OSError):
-            filesystem.delete_file(staging)
-        raise
+__all__ = [
+    "SavedDirectory", "Staging", "exists", "new_directory", "open_directory", "read_file", "remove", "resolve",
+    "staged", "write_file", "write_table_manifest",
+]
 
 
 class Staging:
@@ -89,9 +48,10 @@ class Staging:
         self._files: dict[str, dict[str, Any]] = {}
 
     def write_bytes(self, name: str, data: bytes) -> None:
-        target = f"{self.path}/{name}"
-        self._filesystem.create_dir(target.rsplit("/", 1)[0], recursive=True)
-        with self._filesystem.open_output_stream(target) as sink:
+        folders = name.split("/")[:-1]
+        for depth in range(len(folders)):               # never the directory itself: it must still be there
+            self._filesystem.create_dir(f"{self.path}/{'/'.join(folders[: depth + 1])}", recursive=False)
+        with self._filesystem.open_output_stream(f"{self.path}/{name}") as sink:
             sink.write(data)
         self._files[name] = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
@@ -120,7 +80,7 @@ class Staging:
 
 @contextmanager
 def new_directory(
-    path: str | os.PathLike[str],
+    path: AnyPath,
     kind: str,
     version: int,
     *,
@@ -132,71 +92,19 @@ def new_directory(
     Parameters
     ----------
     path : where the directory goes.
-    kind, version : what it is ("model", "basis", …) and the version of its format; checked when it is read.
-    overwrite : replace what is there; without it an existing path is refused.
+    kind, version : what it is and the version of its format (see ``files.formats``); checked when it is read.
+    overwrite : replace an earlier one of the same kind; anything else that exists is refused.
     about : further JSON values for the manifest.
     """
-    with staged(path, overwrite=overwrite) as place:
+    with staged(path, kind, overwrite=overwrite) as place:
         staging = Staging(*resolve(place))
         yield staging
         staging.finish(kind, version, about or {})
 
 
-@contextmanager
-def staged(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[str]:
-    """An empty hidden directory beside ``path`` that takes its place when the block ends, and goes when it raises.
-
-    For directories that Spark fills. The name is spelt as ``path`` is, scheme included. Object stores cannot rename
-    directories: there the block writes to ``path`` itself, and what makes a directory complete must be written last.
-    """
-    if exists(path) and not overwrite:
-        raise _taken(path)
-    filesystem, target = resolve(path)
-    text = target if isinstance(filesystem, fs.LocalFileSystem) else os.fspath(path).rstrip("/")
-    parent, name = text.rsplit("/", 1)
-    renames = _renames_directories(filesystem)
-    place = f"{parent}/{partial_name(name)}" if renames else text
-    if isinstance(filesystem, fs.LocalFileSystem):
-        sweep(parent, name)
-    inside = resolve(place)[1]
-    try:
-        if not renames:
-            remove(path)
-        filesystem.create_dir(inside, recursive=True)
-        yield place
-        if renames:
-            if exists(path) and not overwrite:
-                raise _taken(path)
-            aside = resolve(f"{parent}/.{name}.replaced-{uuid.uuid4().hex[:8]}")[1]
-            _move_into_place(filesystem, inside, target, aside)
-    except BaseException:
-        with suppress(OSError):
-            filesystem.delete_dir(inside)
-        raise
-
-
-def _renames_directories(filesystem: fs.FileSystem) -> bool:
-    return filesystem.type_name in ("local", "hdfs", "mock")
-
-
-def _taken(path: str | os.PathLike[str]) -> InputError:
-    return InputError(f"'{path}' exists; choose another path, remove it, or allow overwriting")
-
-
-def _move_into_place(filesystem: fs.FileSystem, source: str, target: str, aside: str) -> None:
-    if filesystem.get_file_info(target).type == fs.FileType.NotFound:
-        filesystem.move(source, target)
-        return
-    filesystem.move(target, aside)
-    try:
-        filesystem.move(source, target)
-    except OSError:
-        filesystem.move(aside, target)
-        raise
-    if filesystem.get_file_info(aside).type == fs.FileType.Directory:
-        filesystem.delete_dir(aside)
-    else:
-        filesystem.delete_file(aside)
+def write_table_manifest(place: str, kind: str, version: int, about: Mapping[str, Any]) -> None:
+    """Say what a directory is that Spark filled and that others read as one table."""
+    Staging(*resolve(place)).write_json(TABLE_MANIFEST, {"kind": kind, "version": version, **about})
 
 
 @dataclass(frozen=True)
@@ -214,71 +122,82 @@ class SavedDirectory:
         return name in self.manifest["files"]
 
     def read_bytes(self, name: str) -> bytes:
+        """The bytes of a file, if they are those that the manifest promises."""
         expected = self.manifest["files"].get(name)
-        if not isinstance(expected, dict) or not {"bytes", "sha256"} <= expected.keys():
+        if not isinstance(expected, dict) or not isinstance(expected.get("bytes"), int) or "sha256" not in expected:
             raise FormatError(f"'{self.path}' has no '{name}'; it was written by something else or is damaged")
-        try:
-            with self._filesystem.open_input_stream(f"{self.path}/{name}") as source:
-                data: bytes = source.read()
-        except OSError:
-            raise FormatError(f"'{self.path}/{name}' is missing; the directory is damaged") from None
+        where = f"{self.path}/{name}"
+        info = self._filesystem.get_file_info(where)
+        if info.type == fs.FileType.NotFound:
+            raise FormatError(f"'{where}' is missing; the directory is damaged: {REMEDY}")
+        data = b""
+        if info.size == expected["bytes"]:                  # nothing is read, or allocated, of a file of another size
+            data = read_file(self._filesystem, where)
         if len(data) != expected["bytes"] or hashlib.sha256(data).hexdigest() != expected["sha256"]:
-            raise FormatError(f"'{self.path}/{name}' differs from its manifest; the directory is damaged")
+            raise FormatError(f"'{where}' differs from its manifest; the directory is damaged: {REMEDY}")
         return data
 
     def read_json(self, name: str) -> Any:
-        return json.loads(self.read_bytes(name))
+        return parse_json(self.read_bytes(name), f"{self.path}/{name}")
+
+    def read_object(self, name: str) -> dict[str, Any]:
+        """JSON that must be an object."""
+        return parse_object(self.read_bytes(name), f"{self.path}/{name}")
 
     def read_table(self, name: str) -> pa.Table:
-        return pq.read_table(io.BytesIO(self.read_bytes(f"{name}/part-0.parquet")))
+        file = f"{name}/part-0.parquet"
+        return parse_table(self.read_bytes(file), f"{self.path}/{file}")
 
     def read_array(self, name: str) -> np.ndarray:
-        return np.lib.format.read_array(io.BytesIO(self.read_bytes(f"{name}.npy")), allow_pickle=False)
+        return parse_array(self.read_bytes(f"{name}.npy"), f"{self.path}/{name}.npy")
+
+    def read_numbers(self, name: str, dimensions: int) -> np.ndarray:
+        """An array of finite real numbers with so many dimensions."""
+        array = self.read_array(name)
+        where = f"{self.path}/{name}.npy"
+        if array.ndim != dimensions or array.dtype.kind not in "fiu":
+            raise damaged(where, f"{array.dtype} numbers in {array.ndim} dimensions, where {dimensions} belong")
+        if not np.all(np.isfinite(array)):
+            raise damaged(where, "a number is not finite")
+        return array
 
 
-def open_directory(path: str | os.PathLike[str], kind: str, version: int) -> SavedDirectory:
+def open_directory(path: AnyPath, kind: str, version: int) -> SavedDirectory:
     """Open what :func:`new_directory` wrote; refuse anything incomplete, foreign or newer than this package."""
     filesystem, inside = resolve(path)
+    called = name_of(kind).partition(" ")[2]
     if not exists(path):
-        raise InputError(f"there is no {kind} at '{path}'{_interrupted(filesystem, inside)}")
-    try:
-        with filesystem.open_input_stream(f"{inside}/{MANIFEST}") as source:
-            manifest = json.loads(source.read())
-    except OSError:
-        raise FormatError(f"'{path}' is not a complete {kind}: it has no {MANIFEST}") from None
-    except ValueError:
-        raise FormatError(f"'{path}/{MANIFEST}' is not JSON; the directory is damaged") from None
+        link = dangling_link(inside)
+        raise InputError(f"there is no {called} at '{path}'" + (f": it is a symbolic link to '{link}', where there is "
+                                                               "nothing" if link else ""))
+    manifest = _manifest(filesystem, inside, path, called)
     if not isinstance(manifest, dict) or manifest.get("kind") != kind or not isinstance(manifest.get("files"), dict):
         found = manifest.get("kind") if isinstance(manifest, dict) else None
-        raise FormatError(f"'{path}' is a {found or 'foreign directory'}, not a {kind}")
+        what = name_of(found) if isinstance(found, str) and found else "a foreign directory"
+        raise FormatError(f"'{path}' is {what}, not {name_of(kind)}")
     if not isinstance(manifest.get("version"), int) or manifest["version"] > version:
         raise FormatError(
-            f"'{path}' has {kind} format {manifest.get('version')}; this package reads up to {version}: "
+            f"'{path}' has {called} format {manifest.get('version')}; this package reads up to {version}: "
             "upgrade spectral_spark"
         )
     return SavedDirectory(inside, manifest, filesystem)
 
 
-def _interrupted(filesystem: fs.FileSystem, inside: str) -> str:
-    """What to do when a process was killed between the two renames of an overwrite."""
-    parent, name = inside.rstrip("/").rsplit("/", 1)
-    entries = filesystem.get_file_info(fs.FileSelector(parent or "/", allow_not_found=True))
-    aside = sorted(entry.path for entry in entries if entry.base_name.startswith(f".{name}.replaced-"))
-    return f"; an overwrite was interrupted, what was there before is at '{aside[-1]}'" if aside else ""
+def _manifest(filesystem: fs.FileSystem, inside: str, path: AnyPath, called: str) -> Any:
+    where = f"{inside}/{MANIFEST}"
+    info = filesystem.get_file_info(where)
+    if info.type == fs.FileType.NotFound:
+        raise FormatError(f"'{path}' is not a complete {called}: it has no {MANIFEST}")
+    if info.size is not None and info.size >= MOST_JSON:
+        raise damaged(where, "it is too large")
+    return parse_json(read_file(filesystem, where), where)
 
 
-def fingerprint(*parts: bytes | str | np.ndarray) -> str:
-    """SHA-256 over the parts, each with its type, shape and length."""
-    digest = hashlib.sha256()
-    for part in parts:
-        if isinstance(part, np.ndarray):
-            if part.dtype.hasobject:
-                raise TypeError("arrays of objects have no stable bytes; fingerprint their text instead")
-            array = np.ascontiguousarray(part)
-            digest.update(f"{array.dtype.str}{array.shape}".encode())
-            digest.update(array.tobytes())
-        else:
-            data = part.encode() if isinstance(part, str) else part
-            digest.update(f"{type(part).__name__}{len(data)}:".encode())
-            digest.update(data)
-    return digest.hexdigest()
+def read_file(filesystem: fs.FileSystem, where: str) -> bytes:
+    """All bytes of a file that exists."""
+    try:
+        with filesystem.open_input_stream(where) as source:
+            data: bytes = source.read()
+        return data
+    except OSError as error:
+        raise FormatError(f"'{where}' cannot be read ({first_line(error)}); {REMEDY}") from None

@@ -1,36 +1,49 @@
-"""One writer per output: a second run on the same output is refused while the first is alive."""
+"""One writer per output: a second run on the same output is refused while the first is alive.
 
-import fcntl
+The package ``filelock`` does much of this, but it leaves its lock file beside the output, does not say which process
+holds the lock, and fails on a file system without locks, where we go on after a warning. So these few lines stay ours;
+on a system without ``fcntl`` (Windows) there is no lock, only the warning.
+"""
+
+import errno
 import json
 import logging
 import os
 import socket
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from pyarrow import fs
-
 from spectral_spark.errors import InputError
-from spectral_spark.files.directories import resolve
+from spectral_spark.files.leftovers import short_name
+from spectral_spark.files.paths import AnyPath, is_local, output_target
+
+try:
+    import fcntl
+except ImportError:                                         # Windows
+    fcntl = None  # type: ignore[assignment]
 
 _log = logging.getLogger(__name__)
+_CAREFULLY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)     # no links, no waiting for a pipe
+_NOT_A_LOCK = "'{lock}' is a link or not a plain file, so it cannot be the lock of '{path}'; remove it"
 
 
 @contextmanager
-def only_writer(path: str | os.PathLike[str]) -> Iterator[None]:
+def only_writer(path: AnyPath) -> Iterator[None]:
     """Hold the right to write ``path`` for the length of the block.
 
     The operating system locks a small file ``.NAME.lock`` beside the output for as long as this process holds it open,
-    so that a killed run leaves no lock; the file says whose it is. Object stores have no locks: there the block runs
-    without one, and on a file system without them after a warning.
+    so that a killed run leaves no lock; the file says whose it is. An output that is a symbolic link is locked where
+    the link points to; a lock file that is a symbolic link is refused. Object stores have no locks: there the block
+    runs without one, and on a file system without them after a warning.
     """
-    filesystem, inside = resolve(path)
-    if not isinstance(filesystem, fs.LocalFileSystem):
+    filesystem, inside = output_target(path)
+    if not is_local(filesystem):
         yield
         return
-    parent, name = inside.rstrip("/").rsplit("/", 1)
-    lock = f"{parent}/.{name}.lock"
-    os.makedirs(parent or "/", exist_ok=True)
+    parent, name = os.path.split(inside)
+    lock = os.path.join(parent, f".{short_name(name)}.lock")
+    os.makedirs(parent, exist_ok=True)
     handle = _take(lock, path)
     try:
         yield
@@ -40,10 +53,10 @@ def only_writer(path: str | os.PathLike[str]) -> Iterator[None]:
         os.close(handle)
 
 
-def _take(lock: str, path: str | os.PathLike[str]) -> int:
+def _take(lock: str, path: AnyPath) -> int:
     """Open and lock the file. The one that was locked may have been unlinked meanwhile by the run that held it."""
     while True:
-        handle = os.open(lock, os.O_CREAT | os.O_RDWR, 0o644)
+        handle = _open(lock, path)
         try:
             _lock(handle, lock, path)
             if _is_at(handle, lock):
@@ -56,7 +69,27 @@ def _take(lock: str, path: str | os.PathLike[str]) -> int:
         os.close(handle)
 
 
-def _lock(handle: int, lock: str, path: str | os.PathLike[str]) -> None:
+def _open(lock: str, path: AnyPath) -> int:
+    try:
+        handle = os.open(lock, os.O_CREAT | os.O_RDWR | _CAREFULLY, 0o644)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
+            raise InputError(_NOT_A_LOCK.format(lock=lock, path=path)) from None
+        if isinstance(error, PermissionError):
+            raise InputError(f"'{lock}', the lock of '{path}', cannot be written; another account made it, or the "
+                             "directory is not yours: write somewhere else, or ask its owner") from None
+        raise
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        os.close(handle)
+        raise InputError(_NOT_A_LOCK.format(lock=lock, path=path))
+    return handle
+
+
+def _lock(handle: int, lock: str, path: AnyPath) -> None:
+    if fcntl is None:
+        _log.warning("this system has no file locks; take care that no other run writes '%s'", path)
+        return
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -67,7 +100,7 @@ def _lock(handle: int, lock: str, path: str | os.PathLike[str]) -> None:
 
 def _is_at(handle: int, lock: str) -> bool:
     try:
-        return os.path.samestat(os.fstat(handle), os.stat(lock))
+        return os.path.samestat(os.fstat(handle), os.lstat(lock))
     except FileNotFoundError:
         return False
 

@@ -4,18 +4,32 @@
 ``moments/`` the additive state (see ``moments.moment_state``), ``evaluation.json`` and ``changes.json`` are optional.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from spectral_spark.errors import FormatError
 from spectral_spark.files.directories import SavedDirectory, Staging, open_directory
+from spectral_spark.files.formats import MODEL_KIND, MODEL_VERSION
+from spectral_spark.files.safe_reading import damaged, reading
+from spectral_spark.files.table_columns import (
+    check_order,
+    check_shares,
+    checked_columns,
+    matrix_of,
+    names_of,
+    numbers_of,
+    paths_of,
+)
 
-MODEL_KIND, MODEL_VERSION = "spectral-hdp-model", 1
+__all__ = [
+    "METADATA", "MODEL_KIND", "MODEL_VERSION", "NodeTable", "TopicModelFiles", "checked_summary", "model_files_from",
+    "read_model_files", "words_from", "write_model_files",
+]
+
 METADATA = "metadata/part-00000"  # where and as pyspark.ml pipelines look for it: one line of JSON
 
 
@@ -102,30 +116,88 @@ def read_model_files(path: str) -> TopicModelFiles:
 
 def model_files_from(saved: SavedDirectory) -> TopicModelFiles:
     """The same from a directory that is already open."""
-    topics_table = _table(saved, "topics", ("weight", "terms"))
-    topics = np.ascontiguousarray(_matrix(topics_table["terms"], f"{saved.path}/topics").T)
-    weights = topics_table["weight"].to_numpy()
-    if not np.allclose(topics.sum(axis=0), 1.0, atol=1e-6) or topics.min() < 0:
-        raise FormatError(f"'{saved.path}/topics': a topic is negative or does not sum to one; it is damaged")
-    vocabulary = None
-    if saved.has("vocabulary/part-0.parquet"):
-        vocabulary = tuple(_table(saved, "vocabulary", ("term",))["term"].to_pylist())
-        if len(vocabulary) != topics.shape[0]:
+    with reading(saved.path):
+        topics, weights = _topics(saved)
+        vocabulary = words_from(saved) if saved.has("vocabulary/part-0.parquet") else None
+        if vocabulary is not None and len(vocabulary) != topics.shape[0]:
             raise FormatError(f"'{saved.path}': {len(vocabulary)} words in vocabulary/, {topics.shape[0]} in topics/")
-    table = _table(saved, "nodes", ("path", "documents", "effectiveSampleSize", "proportions"))
-    nodes = NodeTable(
-        tuple(tuple(path) for path in table["path"].to_pylist()),
-        table["documents"].to_numpy(),
-        table["effectiveSampleSize"].to_numpy(),
-        _matrix(table["proportions"], f"{saved.path}/nodes"),
+        nodes = _nodes(saved)
+        if nodes.proportions.shape[1] != topics.shape[1]:
+            raise FormatError(
+                f"'{saved.path}': nodes/ has {nodes.proportions.shape[1]} topics, topics/ {topics.shape[1]}"
+            )
+        summary = checked_summary(saved.read_json("summary.json"), f"{saved.path}/summary.json")
+        for name, count in (("terms", topics.shape[0]), ("k", topics.shape[1])):
+            if summary.get(name, count) != count:
+                raise damaged(f"{saved.path}/summary.json", f"'{name}' is {summary[name]}, but topics/ has {count}")
+        return TopicModelFiles(
+            topics, weights, vocabulary, nodes, summary, saved.read_object(METADATA),
+            saved.read_object("evaluation.json") if saved.has("evaluation.json") else None,
+            saved.read_object("changes.json") if saved.has("changes.json") else None,
+        )
+
+
+def words_from(saved: SavedDirectory) -> tuple[str, ...]:
+    """The words of ``vocabulary/`` in the order of their ids."""
+    where = f"{saved.path}/vocabulary"
+    table = checked_columns(saved.read_table("vocabulary"), ("term",), where)
+    check_order(table, "term_id", where)
+    return names_of(table, "term", where)
+
+
+def _topics(saved: SavedDirectory) -> tuple[np.ndarray, np.ndarray]:
+    where = f"{saved.path}/topics"
+    table = checked_columns(saved.read_table("topics"), ("weight", "terms"), where)
+    check_order(table, "topic", where)
+    rows = matrix_of(table, "terms", where)
+    weights = numbers_of(table, "weight", where)
+    check_shares(rows, "a topic", where)
+    check_shares(weights, "the weights of the topics: one", where)
+    return np.ascontiguousarray(rows.T), weights
+
+
+def _nodes(saved: SavedDirectory) -> NodeTable:
+    where = f"{saved.path}/nodes"
+    table = checked_columns(
+        saved.read_table("nodes"), ("path", "documents", "effectiveSampleSize", "proportions"), where
     )
-    if nodes.proportions.shape[1] != topics.shape[1]:
-        raise FormatError(f"'{saved.path}': nodes/ has {nodes.proportions.shape[1]} topics, topics/ {topics.shape[1]}")
-    return TopicModelFiles(
-        topics, weights, vocabulary, nodes, saved.read_json("summary.json"), saved.read_json(METADATA),
-        saved.read_json("evaluation.json") if saved.has("evaluation.json") else None,
-        saved.read_json("changes.json") if saved.has("changes.json") else None,
+    proportions = matrix_of(table, "proportions", where)
+    check_shares(proportions, "a node's proportions: one", where)
+    return NodeTable(
+        tuple(paths_of(table, where)), numbers_of(table, "documents", where),
+        numbers_of(table, "effectiveSampleSize", where), proportions,
     )
+
+
+_NUMBER = (int, float)
+_SUMMARY: Mapping[str, tuple[type, ...]] = {
+    "k": (int,), "documents": (int,), "terms": (int,), "tokens": (int,), "seed": (int,), "iterations": (int,),
+    "effective_sample_size": _NUMBER, "residual": _NUMBER,
+    "noise_floor": (*_NUMBER, type(None)), "document_concentration": (*_NUMBER, type(None)),
+    "weighting": (str,), "solver": (str,),
+    "rank_rule": (str, type(None)), "rank_reason": (str, type(None)), "basis": (str, type(None)),
+    "concentrations": (list,), "spectrum": (list,), "spectral_concentrations": (list,), "sources": (list,),
+    "passes": (list,),
+    "dropped": (dict,), "seconds": (dict,), "versions": (dict,), "bounds": (dict,), "sample": (dict,),
+    "settings": (dict,), "refinement": (dict,), "extra": (dict,),
+}
+
+
+def checked_summary(value: Any, where: str, needed: tuple[str, ...] = ()) -> dict[str, Any]:
+    """``summary.json`` of a model, if it has the keys that are needed and known keys hold values of their type."""
+    if not isinstance(value, dict):
+        raise damaged(where, "it is not an object")
+    missing = [name for name in needed if name not in value]
+    if missing:
+        raise damaged(where, f"it has no '{missing[0]}'")
+    for name, types in _SUMMARY.items():
+        given = value.get(name)
+        if name in value and (not isinstance(given, types) or (isinstance(given, bool) and bool not in types)):
+            raise damaged(where, f"'{name}' is of another kind")
+    for name in ("k", "documents", "terms", "tokens", "document_concentration"):
+        if (value.get(name) or 0) < 0:
+            raise damaged(where, f"'{name}' is {value[name]}")
+    return value
 
 
 def _rows(matrix: np.ndarray) -> pa.Array:
@@ -134,21 +206,3 @@ def _rows(matrix: np.ndarray) -> pa.Array:
     offsets = np.arange(rows + 1, dtype=np.int32 if small else np.int64) * width
     values = pa.array(np.ascontiguousarray(matrix).ravel(), pa.float64())
     return (pa.ListArray if small else pa.LargeListArray).from_arrays(offsets, values)
-
-
-def _table(saved: SavedDirectory, name: str, columns: Sequence[str]) -> pa.Table:
-    table = saved.read_table(name)
-    missing = [column for column in columns if column not in table.column_names]
-    if missing:
-        raise FormatError(f"'{saved.path}/{name}' has no column '{missing[0]}'; it was written by something else")
-    return table
-
-
-def _matrix(column: pa.ChunkedArray, path: str) -> np.ndarray:
-    widths = pc.unique(pc.list_value_length(column)).to_pylist()
-    if len(widths) != 1 or widths[0] is None:
-        raise FormatError(f"'{path}': rows are missing or of unequal length; the directory is damaged")
-    matrix = np.concatenate([chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks])
-    if not np.all(np.isfinite(matrix)):
-        raise FormatError(f"'{path}': a number is missing or not finite; the directory is damaged")
-    return matrix.reshape(len(column), -1)

@@ -15,7 +15,7 @@ from spectral_spark.engine.documents import DocumentColumns, DocumentFrame, insp
 from spectral_spark.engine.pack_counts import PackSettings
 from spectral_spark.engine.progress import Progress
 from spectral_spark.errors import InputError
-from spectral_spark.files.directories import fingerprint
+from spectral_spark.files.fingerprint import fingerprint
 from spectral_spark.fit.fit_run import Run
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.fitted_topics import FittedTopics, Topics, fitted_topics, make_summary

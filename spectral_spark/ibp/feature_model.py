@@ -7,6 +7,8 @@ import pyarrow as pa
 
 from spectral_spark.errors import FormatError
 from spectral_spark.files.directories import SavedDirectory, Staging
+from spectral_spark.files.safe_reading import damaged
+from spectral_spark.files.table_columns import check_order, checked_columns, matrix_of, numbers_of
 from spectral_spark.ibp.source_kinds import KINDS, Kind, kind_named
 
 
@@ -74,15 +76,22 @@ class FeatureModel:
 
     @classmethod
     def read(cls, saved: SavedDirectory) -> "FeatureModel":
-        about, table = saved.read_json("features.json"), saved.read_table("features")
-        offset = saved.read_table("offset")["offset"].to_numpy()
-        flat = np.concatenate([chunk.flatten().to_numpy() for chunk in table["column"].chunks] or [np.zeros(0)])
-        k, d = table.num_rows, len(offset)
-        if k == 0 or len(flat) != k * d or about.get("kind") not in KINDS:
-            raise FormatError(f"'{saved.path}': {len(flat)} numbers are not a dictionary of {d} × {k}; "
-                              "the directory is damaged")
-        dictionary = np.ascontiguousarray(flat.reshape(k, d).T)
-        return cls(about["kind"], dictionary, table["probability"].to_numpy(), offset, float(about["noise_variance"]))
+        about, where = saved.read_object("features.json"), f"{saved.path}/features"
+        table = checked_columns(saved.read_table("features"), ("probability", "column"), where)
+        check_order(table, "feature", where)
+        columns, probabilities = matrix_of(table, "column", where), numbers_of(table, "probability", where)
+        offset = checked_columns(saved.read_table("offset"), ("offset",), f"{saved.path}/offset")["offset"].to_numpy()
+        if offset.dtype.kind != "f" or not np.all(np.isfinite(offset)):
+            raise damaged(f"{saved.path}/offset", "a number is missing or not finite")
+        if columns.shape[1] != len(offset):
+            raise FormatError(f"'{saved.path}': {columns.size} numbers are not a dictionary of {len(offset)} × "
+                              f"{len(columns)}; the directory is damaged")
+        if probabilities.max() > 1:
+            raise damaged(where, "a probability exceeds one")
+        variance = about.get("noise_variance")
+        if about.get("kind") not in KINDS or not isinstance(variance, int | float) or variance < 0:
+            raise damaged(f"{saved.path}/features.json", "its kind is unknown, or the noise variance is not a number")
+        return cls(about["kind"], np.ascontiguousarray(columns.T), probabilities, offset, float(variance))
 
 
 def largest_entry_positive(columns: np.ndarray) -> np.ndarray:

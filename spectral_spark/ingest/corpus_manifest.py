@@ -4,23 +4,22 @@ Version 2 adds ``files`` (every Parquet file with its size, rows and the SHA-256
 became of the distinct words). Version 1, written by release 0.1.0, has neither and is still read.
 """
 
-import json
 from typing import Any
 
 from pyarrow import fs
 
 from spectral_spark.errors import FormatError, InputError
-from spectral_spark.files.directories import resolve
+from spectral_spark.files.formats import CORPUS_JSON, CORPUS_KIND, CORPUS_VERSION
+from spectral_spark.files.paths import exists, resolve
+from spectral_spark.files.safe_reading import parse_json
 
-CORPUS_KIND, CORPUS_VERSION = "spectral-corpus", 2
-CORPUS_JSON = "corpus.json"
 _LARGEST_MANIFEST = 256 << 20
 
 
 def read_manifest(path: str) -> dict[str, Any]:
     """What ``corpus.json`` says; anything missing, malformed, foreign or newer than this package is refused."""
     filesystem, inside = resolve(path)
-    if filesystem.get_file_info(inside).type == fs.FileType.NotFound:
+    if not exists(path):
         raise InputError(f"there is no corpus at '{path}'; 'spectral-spark ingest' makes one")
     manifest = _json(filesystem, f"{inside}/{CORPUS_JSON}", path)
     if not isinstance(manifest, dict) or manifest.get("kind") != CORPUS_KIND:
@@ -44,11 +43,9 @@ def _json(filesystem: fs.FileSystem, inside: str, path: str) -> Any:
         raise FormatError(f"'{path}/{CORPUS_JSON}' has {info.size:,} bytes, more than any corpus needs; ingest again")
     try:
         with filesystem.open_input_stream(inside, compression=None) as source:
-            return json.loads(source.read())
+            return parse_json(source.read(), f"{path}/{CORPUS_JSON}")
     except OSError as error:
         raise InputError(f"'{path}/{CORPUS_JSON}' cannot be read ({error}); check its permissions") from None
-    except (ValueError, RecursionError):
-        raise FormatError(f"'{path}/{CORPUS_JSON}' is not JSON; the corpus is damaged, ingest it again") from None
 
 
 def _validate(manifest: dict[str, Any], path: str) -> None:

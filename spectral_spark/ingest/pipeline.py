@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from spectral_spark.errors import InputError
 from spectral_spark.files.directories import Staging, staged
+from spectral_spark.files.overwriting import check_apart
 from spectral_spark.files.spark_paths import Workplace
 from spectral_spark.ingest.corpus_files import describe_files
 from spectral_spark.ingest.corpus_fingerprint import Contents, contents
@@ -41,7 +42,9 @@ def ingest(spark: SparkSession, settings: IngestSettings, progress: Progress | N
     progress : called with a short line at every stage; never with text from the documents.
     """
     stages = _Stages(progress)
-    with staged(settings.output, overwrite=settings.overwrite) as place:
+    if settings.overwrite:
+        check_apart(settings.output, {"input": settings.input, "vocabulary": settings.vocabulary}, "output")
+    with staged(settings.output, CORPUS_KIND, overwrite=settings.overwrite) as place:
         work = Workplace(place)
         with stages("read"):
             source = read_source(spark, settings, work, stages.say)

@@ -19,6 +19,7 @@ from spectral_spark.engine.progress import Progress
 from spectral_spark.errors import InputError
 from spectral_spark.evaluate.evaluation import ScoredTopics, completion_loss
 from spectral_spark.files.directories import SavedDirectory, Staging
+from spectral_spark.files.formats import ESTIMATOR_KIND, ESTIMATOR_VERSION
 from spectral_spark.files.model_files import (
     METADATA,
     MODEL_KIND,
@@ -51,8 +52,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
     from pyspark.ml.feature import CountVectorizerModel
-
-ESTIMATOR_KIND, ESTIMATOR_VERSION = "spectral-hdp-estimator", 1
 
 
 class SpectralHDP(Estimator, DocumentInput, SpectralHDPParams, MLReadable, MLWritable):

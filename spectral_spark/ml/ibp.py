@@ -12,6 +12,10 @@ from pyspark.sql import functions as F
 from spectral_spark.engine.progress import Progress
 from spectral_spark.errors import InputError
 from spectral_spark.files.directories import SavedDirectory, Staging
+from spectral_spark.files.formats import FEATURE_ESTIMATOR_KIND as ESTIMATOR_KIND
+from spectral_spark.files.formats import FEATURE_ESTIMATOR_VERSION as ESTIMATOR_VERSION
+from spectral_spark.files.formats import FEATURE_MODEL_KIND as MODEL_KIND
+from spectral_spark.files.formats import FEATURE_MODEL_VERSION as MODEL_VERSION
 from spectral_spark.files.model_files import METADATA
 from spectral_spark.fit.feature_summary import IbpSummary
 from spectral_spark.fit.fit_features import FittedFeatures, fit_rows, log_likelihood
@@ -19,9 +23,6 @@ from spectral_spark.ibp.feature_model import FeatureModel
 from spectral_spark.ml import persistence
 from spectral_spark.ml.ibp_params import RowParams, SpectralIBPParams
 from spectral_spark.ml.ibp_rows import add_rows
-
-ESTIMATOR_KIND, ESTIMATOR_VERSION = "spectral-ibp-estimator", 1
-MODEL_KIND, MODEL_VERSION = "spectral-ibp-model", 1
 
 
 class SpectralIBP(Estimator, SpectralIBPParams, MLReadable, MLWritable):
@@ -198,7 +199,7 @@ class SpectralIBPModel(Model, RowParams, MLReadable, MLWritable):
     @classmethod
     def read(cls) -> persistence.DirectoryReader["SpectralIBPModel"]:
         def build(saved: SavedDirectory) -> SpectralIBPModel:
-            summary = IbpSummary.fromDict(saved.read_json("summary.json"))
+            summary = IbpSummary.fromDict(saved.read_object("summary.json"))
             model = cls(FittedFeatures(FeatureModel.read(saved), summary))
             persistence.restore_params(model, persistence.metadata_of(saved), saved.path)
             return model

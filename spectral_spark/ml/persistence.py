@@ -14,6 +14,7 @@ from pyspark.ml.util import MLReader, MLWriter
 from spectral_spark.errors import FormatError
 from spectral_spark.files.directories import SavedDirectory, Staging, new_directory, open_directory
 from spectral_spark.files.model_files import METADATA
+from spectral_spark.files.safe_reading import damaged, reading
 
 Instance = TypeVar("Instance")
 
@@ -43,22 +44,33 @@ def restore_params(
     wanted, found = class_name(type(instance)), metadata.get("class")
     if found != wanted:
         raise FormatError(f"'{path}' holds a {found}, not a {wanted}")
+    where = f"{path}/{METADATA}"
     for section in ("defaultParamMap", "paramMap"):
-        for name, value in metadata.get(section, {}).items():
+        values = metadata.get(section, {})
+        if not isinstance(values, dict):
+            raise damaged(where, f"'{section}' does not hold parameters")
+        for name, value in values.items():
             if name in retired:
                 continue
             if not instance.hasParam(name):
                 raise FormatError(f"'{path}': parameter '{name}' is unknown to this version; upgrade spectral_spark")
-            param = instance.getParam(name)
-            if section == "paramMap":
-                instance._set(**{name: value})
-            else:
-                instance._setDefault(**{name: param.typeConverter(value)})
-    instance._resetUid(metadata["uid"])
+            with reading(where):
+                if section == "paramMap":
+                    instance._set(**{name: value})
+                else:
+                    instance._setDefault(**{name: instance.getParam(name).typeConverter(value)})
+    uid = metadata.get("uid")
+    if not isinstance(uid, str) or not uid:
+        raise damaged(where, "it does not name its object ('uid')")
+    instance._resetUid(uid)
 
 
 class DirectoryWriter(MLWriter):
-    """``write()`` of our classes: atomic, and ``overwrite()`` replaces only once the new directory is complete."""
+    """``write()`` of our classes.
+
+    A save is atomic. ``overwrite()`` replaces only what the same class has saved before, once the new directory is
+    complete; a directory of anything else is refused.
+    """
 
     def __init__(self, kind: str, version: int, fill: Callable[[Staging], None]) -> None:
         super().__init__()
@@ -77,11 +89,11 @@ class DirectoryReader(MLReader, Generic[Instance]):
         self._kind, self._version, self._build = kind, version, build
 
     def load(self, path: str) -> Instance:
-        return self._build(open_directory(path, self._kind, self._version))
+        saved = open_directory(path, self._kind, self._version)
+        with reading(saved.path):
+            return self._build(saved)
 
 
 def metadata_of(saved: SavedDirectory) -> dict[str, Any]:
-    metadata = saved.read_json(METADATA)
-    if not isinstance(metadata, dict) or not isinstance(metadata.get("uid"), str):
-        raise FormatError(f"'{saved.path}/{METADATA}' does not hold parameters; the directory is damaged")
-    return metadata
+    """The saved parameters of an instance; :func:`restore_params` checks them."""
+    return saved.read_object(METADATA)

@@ -8,9 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from spectral_spark.errors import FormatError, InputError
-from spectral_spark.files.directories import SavedDirectory, Staging, fingerprint, new_directory, open_directory
-
-BASIS_KIND, BASIS_VERSION = "spectral-basis", 1
+from spectral_spark.files.directories import SavedDirectory, Staging, new_directory, open_directory
+from spectral_spark.files.fingerprint import fingerprint
+from spectral_spark.files.formats import BASIS_KIND, BASIS_VERSION
+from spectral_spark.files.model_files import words_from
+from spectral_spark.files.safe_reading import damaged
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +85,10 @@ class Basis:
 
     @classmethod
     def read_from(cls, saved: SavedDirectory, prefix: str = "") -> "Basis":
-        about = saved.read_json(f"{prefix}basis.json")
-        return cls(saved.read_array(f"{prefix}scale"), saved.read_array(f"{prefix}directions"), about["vocabulary"])
+        vocabulary = saved.read_object(f"{prefix}basis.json").get("vocabulary")
+        if not isinstance(vocabulary, str):
+            raise damaged(f"{saved.path}/{prefix}basis.json", "it does not name the vocabulary")
+        return cls(saved.read_numbers(f"{prefix}scale", 1), saved.read_numbers(f"{prefix}directions", 2), vocabulary)
 
 
 def save_shared_basis(
@@ -103,7 +107,7 @@ def load_shared_basis(path: str | os.PathLike[str]) -> tuple[Basis, tuple[str, .
     saved = open_directory(path, BASIS_KIND, BASIS_VERSION)
     if not saved.has("vocabulary/part-0.parquet"):
         raise FormatError(f"basis '{path}' was saved without its words; create it with 'spectral-spark basis'")
-    basis, words = Basis.read_from(saved), tuple(saved.read_table("vocabulary")["term"].to_pylist())
+    basis, words = Basis.read_from(saved), words_from(saved)
     if len(words) != basis.vocab_size:
         raise FormatError(f"basis '{path}' has {basis.vocab_size} rows and {len(words)} words; it is damaged")
     return basis, words

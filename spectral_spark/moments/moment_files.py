@@ -6,16 +6,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from spectral_spark.errors import FormatError, SpectralError
+from spectral_spark.errors import FormatError
 from spectral_spark.files.directories import SavedDirectory, Staging
+from spectral_spark.files.formats import STATE_VERSION
+from spectral_spark.files.safe_reading import damaged, reading
+from spectral_spark.files.table_columns import checked_columns, numbers_of, paths_of
 from spectral_spark.moments.basis import Basis
 from spectral_spark.moments.group_moments import DistinctParts, GroupStatistics
 from spectral_spark.moments.leaf_moments import LeafMoments
 from spectral_spark.moments.symmetric_packing import pair_count, triple_count
 from spectral_spark.tree.census import Census
 from spectral_spark.tree.nodes import DocumentTree
-
-STATE_KIND, STATE_VERSION = "spectral-moments", 1
 
 _LEAF = [field.name for field in fields(LeafMoments)]
 _GROUP = ["counts", "first", "second"]
@@ -60,32 +61,43 @@ def write_fields(state: Mapping[str, Any], staging: Staging, prefix: str) -> Non
 
 def read_fields(saved: SavedDirectory, prefix: str) -> dict[str, Any]:
     """Read what :func:`write_fields` wrote. Parts that are missing or do not fit together are refused."""
-    about = saved.read_json(f"{prefix}state.json")
-    if not isinstance(about, dict) or not isinstance(about.get("version"), int):
-        raise FormatError(f"'{saved.path}/{prefix}state.json' is not a moment state; restore the directory from "
-                          "a copy, or collect the moments again")
+    where = f"{saved.path}/{prefix}state.json"
+    about = saved.read_object(f"{prefix}state.json")
+    if not isinstance(about.get("version"), int):
+        raise damaged(where, "it does not describe a moment state")
     if about["version"] > STATE_VERSION:
         raise FormatError(f"'{saved.path}' holds moments of format {about['version']}, and this version reads up to "
                           f"format {STATE_VERSION}; upgrade spectral_spark")
-    try:
+    with reading(where):
+        _check_about(about, where)
         state = _read(saved, prefix, about)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        if isinstance(error, SpectralError):
-            raise
-        raise FormatError(f"'{saved.path}/{prefix}': the moments are damaged ({error})") from None
-    _check(state, about, saved.path)
+        _check(state, about, saved.path)
+        _check_groups(state["groups"], state["basis"].size, f"{saved.path}/{prefix}groups")
     return state
 
 
+def _check_about(about: Mapping[str, Any], where: str) -> None:
+    expected = {"weighting": str, "slots": list, "sources": list, "dropped": int, "basis": str, "vocabulary": str}
+    for name, kind in expected.items():
+        if not isinstance(about.get(name), kind):
+            raise damaged(where, f"'{name}' is missing or of another kind")
+    if not all(isinstance(source, str) for source in about["sources"]):
+        raise damaged(where, "'sources' holds something other than names")
+    if not isinstance(about.get("groups"), dict | None):
+        raise damaged(where, "'groups' is not an object")
+
+
 def _read(saved: SavedDirectory, prefix: str, about: Mapping[str, Any]) -> dict[str, Any]:
-    table = saved.read_table(f"{prefix}tree")
-    paths = [tuple(path) for path in table["path"].to_pylist()]
+    where = f"{saved.path}/{prefix}tree"
+    table = checked_columns(saved.read_table(f"{prefix}tree"), ("path", "documents", "tokens", "tokens_squared"), where)
+    paths = paths_of(table, where)
     tree = DocumentTree.from_paths(paths)
     if list(tree.paths) != paths:
         raise FormatError(f"'{saved.path}/{prefix}tree': nodes are missing or out of order; the directory is damaged")
     counts = [name for name in table.column_names if name != "path"]
     halves = [
-        LeafMoments(**{field: saved.read_array(f"{prefix}half_{name}/{field}") for field in _LEAF}) for name in "ab"
+        LeafMoments(**{field: saved.read_numbers(f"{prefix}half_{name}/{field}", 2) for field in _LEAF})
+        for name in "ab"
     ]
     return {
         "basis": Basis.read_from(saved, f"{prefix}basis/"),
@@ -93,9 +105,9 @@ def _read(saved: SavedDirectory, prefix: str, about: Mapping[str, Any]) -> dict[
         "cap": about["cap"],
         "slots": tuple(slot if isinstance(slot, str) else tuple(slot) for slot in about["slots"]),
         "half_samples": (halves[0], halves[1]),
-        "census": Census(tree, **{name: table[name].to_numpy() for name in counts}),
-        "node_first": saved.read_array(f"{prefix}node_first"),
-        "noise": saved.read_array(f"{prefix}noise"),
+        "census": Census(tree, **{name: numbers_of(table, name, where) for name in counts}),
+        "node_first": saved.read_numbers(f"{prefix}node_first", 2),
+        "noise": saved.read_numbers(f"{prefix}noise", 2),
         "groups": _read_groups(saved, prefix, about["groups"]),
         "sources": tuple(about["sources"]),
         "dropped": about["dropped"],
@@ -107,10 +119,15 @@ def _read_groups(saved: SavedDirectory, prefix: str, about: dict[str, Any] | Non
         return None
     distinct = None
     if about["distinct"]:
-        distinct = DistinctParts(**{name: saved.read_array(f"{prefix}groups/distinct_{name}") for name in _DISTINCT})
-    arrays = {name: saved.read_array(f"{prefix}groups/{name}") for name in _GROUP}
-    return GroupStatistics(tuple(tuple(path) for path in about["paths"]), about["by_length"], **arrays,
-                           distinct=distinct)
+        distinct = DistinctParts(**{
+            name: saved.read_numbers(f"{prefix}groups/distinct_{name}", 2 if name == "square" else 1)
+            for name in _DISTINCT
+        })
+    arrays = {name: saved.read_numbers(f"{prefix}groups/{name}", 2) for name in _GROUP}
+    paths = tuple(tuple(path) for path in about["paths"])
+    if not isinstance(about["by_length"], bool) or not all(isinstance(name, str) for path in paths for name in path):
+        raise damaged(f"{saved.path}/{prefix}state.json", "'groups' does not describe groups")
+    return GroupStatistics(paths, about["by_length"], **arrays, distinct=distinct)
 
 
 def _check(state: Mapping[str, Any], about: Mapping[str, Any], path: str) -> None:
@@ -121,9 +138,27 @@ def _check(state: Mapping[str, Any], about: Mapping[str, Any], path: str) -> Non
     d, p, slots, nodes = basis.vocab_size, basis.size, len(state["slots"]), len(state["census"].tree)
     expected = {"totals": (slots, 3), "words": (slots, d), "first": (slots, p), "second": (slots, pair_count(p)),
                 "third": (slots, triple_count(p))}
-    found = {name: half.arrays()[name].shape for half in state["half_samples"] for name in expected}
-    if found != expected or state["node_first"].shape != (nodes, p):
-        raise FormatError(f"'{path}': moments of shapes {found}, expected {expected}; the directory is damaged")
+    for half in state["half_samples"]:
+        found = {name: half.arrays()[name].shape for name in expected}
+        if found != expected or state["node_first"].shape != (nodes, p) or state["noise"].shape[1] != 2:
+            raise FormatError(f"'{path}': moments of shapes {found}, expected {expected}; the directory is damaged")
+
+
+def _check_groups(groups: GroupStatistics | None, p: int, where: str) -> None:
+    if groups is None:
+        return
+    count = len(groups.paths)
+    expected: dict[str, tuple[int, ...]] = {
+        "counts": (count, 4), "first": (count, p), "second": (count, pair_count(p))
+    }
+    found = {name: getattr(groups, name).shape for name in expected}
+    if groups.distinct is not None:
+        triples = (triple_count(p),)
+        more = {"square": (count, pair_count(p)), "self_first": triples, "self_mixed": triples, "factor": (count,)}
+        expected |= more
+        found |= {name: getattr(groups.distinct, name).shape for name in more}
+    if found != expected:
+        raise damaged(where, f"it holds arrays of shapes {found}, expected {expected}")
 
 
 def _write_arrays(staging: Staging, prefix: str, holder: object, names: list[str]) -> None:

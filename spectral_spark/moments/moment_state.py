@@ -13,11 +13,12 @@ import numpy as np
 
 from spectral_spark.errors import InputError
 from spectral_spark.files.directories import SavedDirectory, Staging, new_directory, open_directory
+from spectral_spark.files.formats import STATE_KIND, STATE_VERSION
 from spectral_spark.moments.basis import Basis
 from spectral_spark.moments.coefficients import HDPCoefficients, hdp_coefficients, level_coefficients
 from spectral_spark.moments.group_moments import GroupAverages, GroupStatistics
 from spectral_spark.moments.leaf_moments import LeafMoments
-from spectral_spark.moments.moment_files import STATE_KIND, STATE_VERSION, read_fields, write_fields
+from spectral_spark.moments.moment_files import read_fields, write_fields
 from spectral_spark.moments.projection import ProjectedMoments
 from spectral_spark.moments.sources import added, subtracted
 from spectral_spark.moments.symmetric_packing import unpack2, unpack3

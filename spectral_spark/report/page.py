@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from spectral_spark.errors import InputError
 from spectral_spark.files.directories import exists, resolve, write_file
+from spectral_spark.files.formats import REPORT_KIND
 from spectral_spark.files.model_files import TopicModelFiles, read_model_files
 from spectral_spark.report.encoding import finite, script_json
 from spectral_spark.report.evaluation import checked_evaluation, read_evaluation
@@ -58,7 +59,7 @@ def build_report(
     elif files.evaluation is not None:
         checked_evaluation(files.evaluation, f"{model_path}/evaluation.json")
     name = title or corpus_name(files) or _folder_name(model_path)
-    write_file(output, render(files, name).encode(), overwrite=overwrite)
+    write_file(output, render(files, name).encode(), REPORT_KIND, overwrite=overwrite)
 
 
 def _folder_name(model_path: str) -> str:

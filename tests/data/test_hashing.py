@@ -12,7 +12,7 @@ from spectral_spark.data.hashing import (
     unit_interval,
     vocabulary_fingerprint,
 )
-from spectral_spark.files.directories import fingerprint
+from spectral_spark.files.fingerprint import fingerprint
 
 WORDS = ("mail", "größe", "a")
 

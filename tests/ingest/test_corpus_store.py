@@ -123,7 +123,7 @@ def test_a_damaged_corpus_is_refused_before_any_pass(spark: Any, saved: Path, ki
 @pytest.mark.parametrize(("name", "value"), [
     ("documents", [1]), ("documents", {"train": -1}), ("terms", None), ("terms", "406"), ("dropped", {"empty": 1.5}),
     ("files", []), ("files", {"documents/x": {"bytes": 1}}), ("fingerprint", 7), ("settings", []), ("version", True),
-    ("unseen", {"recurring_share": float("nan")}), ("tokens", 2**80),
+    ("unseen", {"recurring_share": -0.5}), ("tokens", 2**80),
 ])
 def test_a_manifest_that_ingest_did_not_write(spark: Any, saved: Path, name: str, value: object) -> None:
     manifest = json.loads((saved / "corpus.json").read_text())

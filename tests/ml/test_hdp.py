@@ -201,7 +201,7 @@ def test_damaged_newer_and_foreign_models_are_refused(tmp_path: Path, spectral: 
             (target / "manifest.json").unlink()
         with pytest.raises(FormatError, match=message):
             SpectralHDPModel.load(str(target))
-    with pytest.raises(InputError, match="no spectral-hdp-model"):
+    with pytest.raises(InputError, match="no topic model"):
         SpectralHDPModel.load(str(tmp_path / "nowhere"))
 
 

@@ -81,7 +81,7 @@ def test_model_survives_the_disk(arrays: Any, model: SpectralIBPModel, tmp_path:
     with pytest.raises(InputError, match="exists"):
         model.save(path)
     model.write().overwrite().save(path)
-    with pytest.raises(FormatError, match="not a spectral-ibp-estimator"):
+    with pytest.raises(FormatError, match="not a saved SpectralIBP estimator"):
         SpectralIBP.load(path)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from spectral_spark.errors import InputError, SettingsError
-from spectral_spark.files.directories import fingerprint
+from spectral_spark.files.fingerprint import fingerprint
 from spectral_spark.moments.basis import Basis
 from spectral_spark.moments.moment_plan import MomentPlan
 from spectral_spark.moments.moment_state import MomentState

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 
 from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.errors import FormatError, InputError
-from spectral_spark.files.directories import fingerprint, new_directory, open_directory
+from spectral_spark.files.directories import new_directory, open_directory
+from spectral_spark.files.fingerprint import fingerprint
 from spectral_spark.ingest.simulate import SimulatedCorpus, simulate_hdp
 from spectral_spark.moments.basis import Basis
 from spectral_spark.moments.clean_counts import selected
@@ -236,7 +237,7 @@ def test_damaged_foreign_and_newer_states_are_refused(
     with pytest.raises(FormatError, match="missing"):
         MomentState.load(tmp_path / "state")
     basis().save(tmp_path / "basis")
-    with pytest.raises(FormatError, match="is a spectral-basis, not a spectral-moments"):
+    with pytest.raises(FormatError, match="is a basis, not a moment state"):
         MomentState.load(tmp_path / "basis")
     with pytest.raises(InputError, match="there is no"):
         MomentState.load(tmp_path / "nowhere")
@@ -249,7 +250,7 @@ def test_damaged_foreign_and_newer_states_are_refused(
         (lambda about: about | {"basis": "0" * 64}, "not the one they were collected in"),
         (lambda about: {key: value for key, value in about.items() if key != "slots"}, "damaged"),
         (lambda about: about | {"slots": ["all", "outside"]}, "damaged"),
-        (lambda about: ["not", "an", "object"], "not a moment state"),
+        (lambda about: ["not", "an", "object"], "a list where an object belongs"),
     ],
 )
 def test_inconsistent_parts_are_refused(

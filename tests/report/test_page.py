@@ -180,6 +180,11 @@ def test_an_existing_file_is_kept_unless_allowed(saved: Save, tmp_path: Path) ->
     with pytest.raises(InputError, match="exists"):
         build_report(saved(), str(target))
     assert target.read_text() == "mine"
+    with pytest.raises(InputError, match="is a file of another kind; overwriting replaces only a report"):
+        build_report(saved(), str(target), overwrite=True)
+    assert target.read_text() == "mine"
+    target.unlink()
+    build_report(saved(), str(target), title="before")
     build_report(saved(), str(target), overwrite=True, title="A & B")
     assert "<title>A &amp; B" in target.read_text()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "report.html"]

@@ -9,6 +9,7 @@ from spectral_spark.cli.out_of_memory import memory_line
 from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
 from spectral_spark.data.settings import HDP
+from spectral_spark.files.formats import BASIS_KIND
 from spectral_spark.fit.fit_settings import FitSettings
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ SETTINGS = tuple(
 
 def plan(settings: Namespace) -> list[str]:
     manifest = corpus_manifest(settings.corpus)
-    output_is_free(settings.output, settings.overwrite)
+    output_is_free(settings.output, settings.overwrite, kind=BASIS_KIND, inputs={"--corpus": settings.corpus})
     given = {setting.attribute: getattr(settings, setting.attribute) for setting in SETTINGS}
     wanted = FitSettings(**{name: value for name, value in given.items() if value is not None})
     columns = wanted.basis_columns(manifest["terms"])

@@ -12,7 +12,16 @@ from spectral_spark.cli.flags import Flag, seed_number, setting_flag, whole_numb
 from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
 from spectral_spark.data.settings import HDP
-from spectral_spark.files.directories import exists
+from spectral_spark.files.formats import (
+    CORPUS_KIND,
+    DEMO_FOLDER_KIND,
+    DEMO_NOTES_KIND,
+    EVALUATION_KIND,
+    MODEL_KIND,
+    REPORT_KIND,
+    SCORES_KIND,
+)
+from spectral_spark.files.paths import exists
 
 if TYPE_CHECKING:
     from spectral_spark.cli.run import Run
@@ -20,13 +29,16 @@ if TYPE_CHECKING:
     from spectral_spark.ingest.demo_corpus import DemoCorpus
 
 OUTPUT, DOCUMENTS = "out/demo", 5000
-PARTS = ("notes.jsonl", "notes", "today", "corpus", "model", "scores", "evaluation.json", "report.html")
+PARTS = {
+    "notes.jsonl": DEMO_NOTES_KIND, "notes": DEMO_FOLDER_KIND, "today": DEMO_FOLDER_KIND, "corpus": CORPUS_KIND,
+    "model": MODEL_KIND, "scores": SCORES_KIND, "evaluation.json": EVALUATION_KIND, "report.html": REPORT_KIND,
+}
 
 
 def plan(settings: Namespace) -> list[str]:
     output = settings.output or OUTPUT
-    for part in PARTS:
-        output_is_free(f"{output}/{part}", settings.overwrite)
+    for part, kind in PARTS.items():
+        output_is_free(f"{output}/{part}", settings.overwrite, kind=kind)
     return [
         f"simulate {number(settings.documents or DOCUMENTS)} notes from the towns of a small country, about 12 topics",
         *("run: spectral-spark " + shlex.join(words) for words in commands(output, settings)),

@@ -10,6 +10,7 @@ from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
 from spectral_spark.errors import InputError
 from spectral_spark.files.directories import write_file
+from spectral_spark.files.formats import EVALUATION_KIND
 
 if TYPE_CHECKING:
     from spectral_spark.cli.run import Run
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 def plan(settings: Namespace) -> list[str]:
     held_out = corpus_manifest(settings.corpus)["documents"].get("test", 0)
     summary = model_summary(settings.model)
-    output_is_free(settings.output, settings.overwrite)
+    output_is_free(
+        settings.output, settings.overwrite, kind=EVALUATION_KIND,
+        inputs={"--corpus": settings.corpus, "--model": settings.model},
+    )
     if not held_out:
         raise InputError(
             f"--corpus '{settings.corpus}' has no test documents; ingest it with --holdout N to set some aside"
@@ -41,7 +45,7 @@ def run(run: "Run", settings: Namespace) -> None:
         corpus = open_corpus(spark, settings.corpus)
         found = evaluate(corpus, SpectralHDPModel.load(settings.model).files, progress=run.passes)
     text = json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    write_file(settings.output, text.encode(), overwrite=settings.overwrite)
+    write_file(settings.output, text.encode(), EVALUATION_KIND, overwrite=settings.overwrite)
     run.terminal.say(*summary_lines(found, settings.output, run.seconds))
 
 

@@ -18,6 +18,7 @@ from spectral_spark.cli.verb import OVERWRITE, Verb
 from spectral_spark.data.setting import Audience
 from spectral_spark.data.settings import HDP
 from spectral_spark.engine.memory import GIB, memory_need
+from spectral_spark.files.formats import MODEL_KIND
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.planned_passes import planned_passes
 
@@ -58,7 +59,10 @@ def estimator(vocabulary: tuple[str, ...], **parameters: Any) -> "SpectralHDP":
 
 def plan(settings: Namespace) -> list[str]:
     manifest = corpus_manifest(settings.corpus)
-    output_is_free(settings.model, settings.overwrite, "--model")
+    output_is_free(
+        settings.model, settings.overwrite, "--model", kind=MODEL_KIND,
+        inputs={"--corpus": settings.corpus, "--basis": settings.basis},
+    )
     train, tokens = manifest["documents"]["train"], manifest["tokens_by_split"]["train"]
     wanted = fit_settings(settings)
     columns = wanted.basis_columns(manifest["terms"])

@@ -14,6 +14,7 @@ from spectral_spark.cli.verb import OVERWRITE, Verb
 from spectral_spark.data.settings import AUTO, IBP
 from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.files.directories import resolve
+from spectral_spark.files.formats import CODES_KIND, CODES_VERSION, FEATURE_MODEL_KIND
 from spectral_spark.ibp.solve_features import IbpSettings, largest_state, planned_passes
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ SETTINGS = tuple(setting for setting in IBP if setting.name not in (*REQUIRED, "
 
 def plan(settings: Namespace) -> list[str]:
     input_is_there(settings.input)
-    output_is_free(settings.output, settings.overwrite)
+    output_is_free(settings.output, settings.overwrite, kind=FEATURE_MODEL_KIND, inputs={"--input": settings.input})
     width = _width(settings.input, settings.features_col)
     k = settings.k or IBP.default("k")
     given = {"k": k, "polish": settings.polish, "power_passes": settings.power_passes}
@@ -40,7 +41,10 @@ def plan(settings: Namespace) -> list[str]:
         f"memory: about {6 * state + 300:,.0f} MiB on the driver, {3 * state + 200:,.0f} MiB in each worker",
     ]
     if settings.codes:
-        output_is_free(settings.codes, settings.overwrite, "--codes")
+        output_is_free(
+            settings.codes, settings.overwrite, "--codes", kind=CODES_KIND,
+            inputs={"--input": settings.input},
+        )
         if settings.codes.rstrip("/") == settings.output.rstrip("/"):
             raise SettingsError("--codes and --output are the same directory; give two")
         lines.append(f"write the codes of all rows as Parquet to '{settings.codes}'")
@@ -92,7 +96,9 @@ def _fit_and_code(run: "Run", settings: Namespace, rows: Any) -> None:
         from spectral_spark.engine.arrow import write_parquet
 
         with run.terminal.doing("coding"):
-            written = write_parquet(_codes(model, rows), settings.codes, overwrite=settings.overwrite)
+            written = write_parquet(
+                _codes(model, rows), settings.codes, CODES_KIND, CODES_VERSION, overwrite=settings.overwrite
+            )
         run.terminal.say(f"codes {settings.codes}: {number(written)} rows in {duration(run.seconds)}")
 
 

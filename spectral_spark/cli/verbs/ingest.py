@@ -7,6 +7,7 @@ from spectral_spark.cli.checks import input_is_there, output_is_free
 from spectral_spark.cli.flags import Flag, names, seed_number, share, text_or_number, whole_number
 from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
+from spectral_spark.files.formats import CORPUS_KIND
 from spectral_spark.ingest.ingest_settings import MISSING_PATH, SOURCES, TABLE_FORMATS, IngestSettings
 from spectral_spark.ingest.saved_vocabulary import known_words
 
@@ -53,7 +54,10 @@ def settings_of(settings: Namespace) -> IngestSettings:
 def plan(settings: Namespace) -> list[str]:
     wanted = settings_of(settings)
     input_is_there(wanted.input)
-    output_is_free(wanted.output, wanted.overwrite)
+    output_is_free(
+        wanted.output, wanted.overwrite, kind=CORPUS_KIND,
+        inputs={"--input": wanted.input, "--vocabulary": wanted.vocabulary},
+    )
     held_out = f"{wanted.split} documents held out" if wanted.split else "no documents held out"
     return [
         f"read '{wanted.input}' as {wanted.source}",

@@ -7,6 +7,7 @@ from spectral_spark.cli.checks import input_is_there, model_summary, output_is_f
 from spectral_spark.cli.flags import Flag
 from spectral_spark.cli.terminal import duration
 from spectral_spark.cli.verb import OVERWRITE, Verb
+from spectral_spark.files.formats import REPORT_KIND
 
 if TYPE_CHECKING:
     from spectral_spark.cli.run import Run
@@ -14,7 +15,10 @@ if TYPE_CHECKING:
 
 def plan(settings: Namespace) -> list[str]:
     summary = model_summary(settings.model)
-    output_is_free(settings.output, settings.overwrite)
+    output_is_free(
+        settings.output, settings.overwrite, kind=REPORT_KIND,
+        inputs={"--model": settings.model, "--evaluation": settings.evaluation},
+    )
     if settings.evaluation:
         input_is_there(settings.evaluation, "--evaluation")
     return [

@@ -7,6 +7,7 @@ from spectral_spark.cli.checks import corpus_manifest, model_summary, output_is_
 from spectral_spark.cli.flags import Flag
 from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
+from spectral_spark.files.formats import SCORES_KIND, SCORES_VERSION
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -22,7 +23,10 @@ MUCH_UNKNOWN = 0.5           # of all words: beyond this the scores are mostly t
 def plan(settings: Namespace) -> list[str]:
     manifest = corpus_manifest(settings.corpus)
     summary = model_summary(settings.model)
-    output_is_free(settings.output, settings.overwrite)
+    output_is_free(
+        settings.output, settings.overwrite, kind=SCORES_KIND,
+        inputs={"--corpus": settings.corpus, "--model": settings.model},
+    )
     return [
         f"infer the shares of {summary['k']} topics in {number(_documents(manifest, settings))} documents "
         f"of '{settings.corpus}'",
@@ -52,7 +56,9 @@ def run(run: "Run", settings: Namespace) -> None:
         documents = corpus.documents(None if settings.split in (None, "all") else settings.split)
         labels = [" ".join(words) for words in topic_labels(read_model_files(settings.model), WORDS_IN_LABEL)]
         scored = scores(model, documents, corpus.vocabulary, labels)
-        written = write_parquet(scored, settings.output, overwrite=settings.overwrite)
+        written = write_parquet(
+            scored, settings.output, SCORES_KIND, SCORES_VERSION, overwrite=settings.overwrite
+        )
         unknown = unknown_share(spark, settings.output, corpus.manifest)
     run.terminal.say(*summary_lines(settings, written, unknown, run.seconds))
 

@@ -10,6 +10,7 @@ from spectral_spark.cli.out_of_memory import memory_line
 from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
 from spectral_spark.errors import InputError, SettingsError
+from spectral_spark.files.formats import MODEL_KIND
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -24,7 +25,11 @@ def plan(settings: Namespace) -> list[str]:
     if not given:
         raise SettingsError("nothing to do: give --corpus NEW, --merge MODEL or --remove CORPUS")
     summary = model_summary(settings.model)
-    output_is_free(settings.output, settings.overwrite)
+    sources = ("model", "corpus", "merge", "remove", "replay")
+    output_is_free(
+        settings.output, settings.overwrite, kind=MODEL_KIND,
+        inputs={f"--{name}": getattr(settings, name) for name in sources},
+    )
     lines = []
     for flag, what in (("corpus", "add"), ("remove", "take out")):
         if path := getattr(settings, flag):

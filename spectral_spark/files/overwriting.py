@@ -1,0 +1,162 @@
+"""What may be overwritten: an earlier output of the same kind that this package made, and nothing else."""
+
+import json
+import os
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import fs
+
+from spectral_spark.errors import InputError, SpectralError
+from spectral_spark.files.formats import (
+    CORPUS_JSON,
+    DEMO_FOLDER_KIND,
+    DEMO_NOTES_KIND,
+    EVALUATION_KIND,
+    MANIFEST,
+    REPORT_KIND,
+    SCORES_KIND,
+    TABLE_MANIFEST,
+    UNFINISHED,
+    name_of,
+)
+from spectral_spark.files.paths import AnyPath, dangling_link, exists, is_local, relation, resolve
+from spectral_spark.files.safe_reading import MOST_JSON, parse_json
+
+_FOREIGN = "foreign"                      # what has no kind of ours
+_START = 1 << 16                          # bytes of a file that are enough to recognise it
+_DEMO_NOTE = re.compile(r"note-\d{5}\.txt")
+_OLD_SCORES = {"doc_id", "topicDistribution"}
+
+
+def check_output(path: AnyPath, kind: str | None, overwrite: bool, flag: str = "") -> None:
+    """Refuse an output that exists, unless ``overwrite`` is given and it is an earlier output of the same kind.
+
+    Parameters
+    ----------
+    kind : what will be written; None allows any kind of ours to be replaced.
+    flag : the flag that named the path, for the message; "" for a call from Python.
+    """
+    shown = f"{flag} '{path}'".strip()
+    if missing := dangling_link(path):
+        raise InputError(f"{shown} is a symbolic link to '{missing}', where there is nothing; remove the link, or give "
+                         "the path itself")
+    if not exists(path):
+        return
+    if not overwrite:
+        allow = "pass --overwrite" if flag else "allow overwriting"
+        raise InputError(f"{shown} exists; choose another path, remove it, or {allow}")
+    found = kind_of(path)
+    if found is None or found == kind or (kind is None and found != _FOREIGN):
+        return
+    wanted = name_of(kind) if kind else "an output of this package"
+    what = name_of(found) if found != _FOREIGN else _describe(path)
+    raise InputError(f"{shown} is {what}; overwriting replaces only {wanted} that this package made: choose another "
+                     "path, or remove it yourself")
+
+
+def check_apart(output: AnyPath, inputs: Mapping[str, AnyPath | None], flag: str = "--output") -> None:
+    """Refuse to replace an output that is an input, contains one, or lies inside one.
+
+    Parameters
+    ----------
+    inputs : what the run reads, by the name that messages should use; None for what was not given.
+    """
+    for name, source in inputs.items():
+        if source is not None and (how := relation(output, source)):
+            raise InputError(f"{flag} '{output}' {how} the input {name} '{source}', which overwriting would delete or "
+                             "change; choose another path")
+
+
+def kind_of(path: AnyPath) -> str | None:
+    """The kind of output at a path: one of ``files.formats``, "foreign", or None for an empty directory."""
+    filesystem, inside = resolve(path)
+    if filesystem.get_file_info(inside).type != fs.FileType.Directory:
+        return _kind_of_file(filesystem, inside)
+    names = {info.base_name for info in filesystem.get_file_info(fs.FileSelector(inside))}
+    if not names:
+        return None
+    for manifest in (MANIFEST, CORPUS_JSON, TABLE_MANIFEST, UNFINISHED):
+        if manifest in names:
+            return _stated_kind(filesystem, f"{inside}/{manifest}")
+    if _are_old_scores(filesystem, inside, names):
+        return SCORES_KIND
+    return DEMO_FOLDER_KIND if is_local(filesystem) and _is_demo_folder(inside) else _FOREIGN
+
+
+def _stated_kind(filesystem: fs.FileSystem, file: str) -> str:
+    try:
+        with filesystem.open_input_stream(file) as source:
+            manifest = parse_json(source.read(MOST_JSON), file)
+    except (OSError, SpectralError):
+        return _FOREIGN
+    kind = manifest.get("kind") if isinstance(manifest, dict) else None
+    return kind if isinstance(kind, str) and kind else _FOREIGN
+
+
+def _are_old_scores(filesystem: fs.FileSystem, inside: str, names: set[str]) -> bool:
+    """Whether this is what ``score`` of release 0.1.0 wrote: Spark's Parquet files with the two columns of scores."""
+    parts = [name for name in names if name.startswith("part-") and name.endswith(".parquet")]
+    if "_SUCCESS" not in names or not parts:
+        return False
+    if any(name != "_SUCCESS" and name not in parts and not name.endswith(".crc") for name in names):
+        return False
+    try:
+        schema = pq.read_schema(f"{inside}/{parts[0]}", filesystem=filesystem)
+    except (OSError, ValueError, pa.ArrowException):
+        return False
+    return set(schema.names) == _OLD_SCORES
+
+
+def _is_demo_folder(inside: str) -> bool:
+    files = [name for _, _, names in os.walk(inside) for name in names]
+    return bool(files) and all(_DEMO_NOTE.fullmatch(name) for name in files)
+
+
+def _kind_of_file(filesystem: fs.FileSystem, inside: str) -> str:
+    try:
+        with filesystem.open_input_stream(inside) as source:
+            start = source.read(_START)
+    except OSError:
+        return _FOREIGN
+    return next((kind for kind, recognises in _FILES.items() if recognises(start)), _FOREIGN)
+
+
+def _is_report(start: bytes) -> bool:
+    return b"<!doctype html>" in start[:100] and b" \xc2\xb7 topics</title>" in start and b"no-referrer" in start
+
+
+def _is_evaluation(start: bytes) -> bool:
+    """Written by ``evaluate``: a JSON object whose first keys are those of the whole corpus."""
+    keys = (b'"loss"', b'"unigram_loss"', b'"tokens"')
+    return start.lstrip()[:1] == b"{" and all(key in start for key in keys)
+
+
+def _is_demo_notes(start: bytes) -> bool:
+    note = _first_line(start)
+    return isinstance(note, dict) and set(note) == {"id", "text", "region", "town"}
+
+
+def _first_line(start: bytes) -> Any:
+    try:
+        return json.loads(start.split(b"\n", 1)[0])
+    except (ValueError, RecursionError):
+        return None
+
+
+_FILES: dict[str, Callable[[bytes], bool]] = {
+    DEMO_NOTES_KIND: _is_demo_notes, EVALUATION_KIND: _is_evaluation, REPORT_KIND: _is_report,
+}
+
+
+def _describe(path: AnyPath) -> str:
+    """What a foreign path is, with a few of its names so that people recognise it."""
+    filesystem, inside = resolve(path)
+    if filesystem.get_file_info(inside).type != fs.FileType.Directory:
+        return "a file of another kind"
+    names = sorted(info.base_name for info in filesystem.get_file_info(fs.FileSelector(inside)))
+    shown = ", ".join(repr(os.fspath(name)) for name in names[:3]) + (", …" if len(names) > 3 else "")
+    return f"a directory of other things ({shown})"

@@ -1,0 +1,142 @@
+"""Paths: which file system they are on, whether something is there, and how two of them lie to each other.
+
+A path may be local or anything ``pyarrow.fs`` understands (``s3://``, ``gs://``, ``hdfs://``, ``abfs://``).
+"""
+
+import errno
+import os
+import re
+from contextlib import suppress
+
+import pyarrow as pa
+from pyarrow import fs
+
+from spectral_spark.errors import InputError
+from spectral_spark.files.leftovers import recover
+
+AnyPath = str | os.PathLike[str]
+_SCHEMES = {"s3a": "s3", "s3n": "s3"}
+_SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):/")
+
+
+def resolve(path: AnyPath) -> tuple[fs.FileSystem, str]:
+    """The file system a path is on, and the path inside it. A path that no file system can hold is refused."""
+    text = os.fspath(path)
+    _check_text(text)
+    scheme = _SCHEME.match(text)
+    if scheme and scheme[1] != "file":
+        text = _SCHEMES.get(scheme[1], scheme[1]) + text[scheme.end(1) :]
+        try:
+            return fs.FileSystem.from_uri(text)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise InputError(f"cannot reach '{path}': {error}") from None
+    if scheme:
+        text = re.sub(r"^file:(//)?", "", text)
+    inside = os.path.abspath(text)
+    _check_local(inside)
+    return fs.LocalFileSystem(), inside
+
+
+def output_target(path: AnyPath) -> tuple[fs.FileSystem, str]:
+    """The same for an output: where a symbolic link points to is where it is written; the link stays."""
+    filesystem, inside = resolve(path)
+    if is_local(filesystem):
+        if missing := dangling_link(inside):
+            raise InputError(f"'{path}' is a symbolic link to '{missing}', where there is nothing; remove the link, or "
+                             "give the path itself")
+        inside = os.path.realpath(inside)
+    if not inside.strip("/"):
+        raise InputError(f"'{path}' is the root of a file system; give a path below it")
+    return filesystem, inside
+
+
+def is_local(filesystem: fs.FileSystem) -> bool:
+    return isinstance(filesystem, fs.LocalFileSystem)
+
+
+def exists(path: AnyPath) -> bool:
+    """Whether a file or directory is there. What an interrupted overwrite moved aside is put back first."""
+    filesystem, inside = resolve(path)
+    if filesystem.get_file_info(inside).type != fs.FileType.NotFound:
+        return True
+    if not is_local(filesystem) or not recover(os.path.realpath(inside)):
+        return False
+    return bool(filesystem.get_file_info(inside).type != fs.FileType.NotFound)
+
+
+def dangling_link(path: AnyPath) -> str | None:
+    """Where a local symbolic link points to when nothing is there; None for anything else."""
+    inside = os.fspath(path)
+    if _SCHEME.match(inside) or not os.path.islink(inside) or os.path.exists(inside):
+        return None
+    return os.path.realpath(inside)
+
+
+def remove(path: AnyPath) -> None:
+    """Delete a file or a directory tree; nothing happens when it is not there."""
+    filesystem, inside = resolve(path)
+    kind = filesystem.get_file_info(inside).type
+    with suppress(FileNotFoundError):                       # somebody else deletes it, too
+        if kind == fs.FileType.Directory:
+            filesystem.delete_dir(inside)
+        elif kind != fs.FileType.NotFound:
+            filesystem.delete_file(inside)
+
+
+def relation(output: AnyPath, source: AnyPath) -> str | None:
+    """How an output lies to an input: "is", "contains", "lies inside", or None when they are apart.
+
+    On a local file system this sees through symbolic links and other spellings of the same directory.
+    """
+    here, there = resolve(output), resolve(source)
+    if is_local(here[0]) != is_local(there[0]):
+        return None
+    mine, theirs = (_chain(inside, is_local(filesystem)) for filesystem, inside in (here, there))
+    if mine[0] == theirs[0]:
+        return "is"
+    if mine[0] in theirs:
+        return "contains"
+    return "lies inside" if theirs[0] in mine else None
+
+
+def _chain(inside: str, local: bool) -> list[object]:
+    """A path and all directories above it, as things that are equal when they are the same."""
+    place = os.path.realpath(inside) if local else inside.rstrip("/")
+    chain: list[object] = []
+    while True:
+        chain.append(_identity(place) if local else place)
+        above = os.path.dirname(place)
+        if above in (place, ""):
+            return chain
+        place = above
+
+
+def _identity(place: str) -> object:
+    try:
+        found = os.stat(place)
+    except OSError:
+        return place
+    return found.st_dev, found.st_ino
+
+
+def _check_text(text: str) -> None:
+    if not text:
+        raise InputError("a path is empty; give the name of a file or directory")
+    if "\0" in text:
+        raise InputError(f"the path {text!r} contains a NUL character, which no file system accepts; correct it")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"the path {text!r} is not valid UTF-8; rename the file or directory") from None
+
+
+def _check_local(inside: str) -> None:
+    try:
+        os.lstat(inside)
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise InputError(f"the path '{inside[:80]}…' is too long for the file system "
+                             f"({len(inside.encode()):,} bytes; most take 255 for a name and 4,096 in all); choose a "
+                             "shorter one") from None
+        if error.errno == errno.ELOOP:
+            raise InputError(f"'{inside}' leads through symbolic links that point to each other; remove one") from None

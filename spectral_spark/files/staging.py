@@ -1,0 +1,172 @@
+"""Outputs that appear complete, at once, or not at all.
+
+Locally, and on HDFS, an output is made in a staging directory beside its place (see ``files.leftovers``) and renamed.
+Object stores cannot rename a directory: there it is written in place, the file that makes it complete comes last, and
+``_unfinished.json`` says until then whose it is.
+"""
+
+import errno
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from pyarrow import fs
+
+from spectral_spark.errors import InputError
+from spectral_spark.files.formats import UNFINISHED
+from spectral_spark.files.leftovers import new_staging
+from spectral_spark.files.overwriting import check_output
+from spectral_spark.files.paths import AnyPath, is_local, output_target, remove, resolve
+
+_IN_THE_WAY = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EISDIR)
+_ATTEMPTS = 1000
+
+
+@contextmanager
+def staged(path: AnyPath, kind: str | None = None, *, overwrite: bool = False) -> Iterator[str]:
+    """An empty directory that takes the place of ``path`` when the block ends, and goes when the block raises.
+
+    For directories that Spark fills. The name is spelt as ``path`` is, scheme included.
+
+    Parameters
+    ----------
+    path : where the directory goes. A symbolic link is followed, and stays.
+    kind : what it is (see ``files.formats``).
+    overwrite : replace an earlier output of the same kind; anything else that exists is refused all the same.
+    """
+    filesystem, target = output_target(path)
+    check_output(path, kind, overwrite)
+    if not renames_directories(filesystem):
+        place = _written_in_place(path, kind)
+    elif is_local(filesystem):
+        place = _renamed(path, target, kind, overwrite)
+    else:
+        place = _moved(path, overwrite)
+    with place as directory:
+        yield directory
+
+
+def write_file(path: AnyPath, data: bytes, kind: str | None = None, *, overwrite: bool = False) -> None:
+    """Write a single file that appears complete or not at all; the parameters are those of :func:`staged`."""
+    filesystem, target = output_target(path)
+    check_output(path, kind, overwrite)
+    if not is_local(filesystem):
+        with filesystem.open_output_stream(target) as sink:     # object stores show a file when it is closed
+            sink.write(data)
+        return
+    parent, name = os.path.split(target)
+    with _staging(parent, name) as staging:
+        made = os.path.join(staging, "new", name)
+        with open(made, "wb") as sink:
+            sink.write(data)
+        os.replace(made, target)
+
+
+def renames_directories(filesystem: fs.FileSystem) -> bool:
+    return filesystem.type_name in ("local", "hdfs", "mock")
+
+
+@contextmanager
+def _staging(parent: str, name: str) -> Iterator[str]:
+    """A staging directory for the length of the block; parents that were made for it go when the block raises."""
+    made: list[str] = []
+    try:
+        _make_parents(parent, made)
+        staging = new_staging(parent, name)
+        try:
+            yield staging
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+    except BaseException:
+        for directory in reversed(made):
+            with suppress(OSError):
+                os.rmdir(directory)
+        raise
+
+
+def _make_parents(parent: str, made: list[str]) -> None:
+    missing = []
+    while not os.path.isdir(parent):
+        missing.append(parent)
+        parent = os.path.dirname(parent)
+    for directory in reversed(missing):
+        with suppress(FileExistsError):                     # another run has the same idea
+            os.mkdir(directory)
+            made.append(directory)
+
+
+@contextmanager
+def _renamed(path: AnyPath, target: str, kind: str | None, overwrite: bool) -> Iterator[str]:
+    parent, name = os.path.split(target)
+    with _staging(parent, name) as staging:
+        new, old = (os.path.join(staging, part, name) for part in ("new", "old"))
+        os.mkdir(new)
+        yield new
+        for _ in range(_ATTEMPTS):
+            try:
+                os.rename(new, target)
+                return
+            except OSError as error:
+                if error.errno not in _IN_THE_WAY:
+                    _put_back(old, target)
+                    raise
+            check_output(path, kind, overwrite)             # another run may have written something since
+            shutil.rmtree(old, ignore_errors=True)
+            with suppress(FileNotFoundError):               # another run has just taken it away
+                os.rename(target, old)
+        raise InputError(f"other runs keep writing '{path}'; give every run an output of its own")
+
+
+def _put_back(old: str, target: str) -> None:
+    with suppress(OSError):
+        os.rename(old, target)
+
+
+@contextmanager
+def _moved(path: AnyPath, overwrite: bool) -> Iterator[str]:
+    """The same with the operations that HDFS has."""
+    text = os.fspath(path).rstrip("/")
+    parent, name = text.rsplit("/", 1)
+    marks = [f"{parent}/.{name}.{part}-{uuid.uuid4().hex[:8]}" for part in ("partial", "replaced")]
+    filesystem, target = resolve(text)
+    inside, aside = (resolve(mark)[1] for mark in marks)
+    try:
+        filesystem.create_dir(inside, recursive=True)
+        yield marks[0]
+        taken = filesystem.get_file_info(target).type != fs.FileType.NotFound
+        if taken and not overwrite:
+            check_output(path, None, overwrite)
+        if taken:
+            filesystem.move(target, aside)
+        try:
+            filesystem.move(inside, target)
+        except OSError:
+            if taken:
+                filesystem.move(aside, target)
+            raise
+        if taken:
+            remove(marks[1])
+    except BaseException:
+        with suppress(OSError):
+            filesystem.delete_dir(inside)
+        raise
+
+
+@contextmanager
+def _written_in_place(path: AnyPath, kind: str | None) -> Iterator[str]:
+    filesystem, target = resolve(path)
+    mark = f"{target}/{UNFINISHED}"
+    remove(path)
+    try:
+        filesystem.create_dir(target, recursive=True)
+        with filesystem.open_output_stream(mark) as sink:
+            sink.write(json.dumps({"kind": kind}).encode())
+        yield target if is_local(filesystem) else os.fspath(path).rstrip("/")
+        filesystem.delete_file(mark)
+    except BaseException:
+        with suppress(OSError):
+            filesystem.delete_dir(target)
+        raise
