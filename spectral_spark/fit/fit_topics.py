@@ -58,7 +58,7 @@ def fit_topics(
                   __version__)
     checkpoints = DirectoryCheckpoints(checkpoint_dir, key) if checkpoint_dir else Checkpoints()
     run = Run(progress or Progress(), checkpoints)
-    known = moments if moments is not None and moments.sources == [source.fingerprint] else None
+    known = moments if moments is not None and list(moments.sources) == [source.fingerprint] else None
     planned = planned_passes(settings, source.vocab_size, basis is not None)
     run.progress.plan(sum(planned.values()) - (0 if known is None else planned["moments"]), source.rows)
     with open_documents(source, PackSettings(source.vocab_size, settings.cap), progress=run.progress) as corpus:

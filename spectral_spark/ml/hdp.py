@@ -64,7 +64,10 @@ class SpectralHDP(Estimator, DocumentInput, SpectralHDPParams, MLReadable, MLWri
     ----------
     k : number of topics, or "auto" for the rank of the second moment above its noise.
     featuresCol : Vector column of counts; or ``termsCol`` and ``countsCol``, arrays of word ids and counts.
-    pathCol : array<string> from the root's children down to the document's group. Absent column: no tree.
+    textCol : column of raw text, instead of counts; ``stopWords``, ``minWordLength``, ``minDocuments``,
+        ``maxDocumentShare`` and ``vocabSize`` decide which of its words are used.
+    pathCol : column of the document's path in the tree, an array of names from the top-level group down, or one name;
+        or ``pathCols``, one column per level. Absent column: no tree.
     idCol : identifies a document; without it the document's content does.
     vocabulary : the words by id, for ``describeTopics``; ``vocabSize`` where only their number is known.
     solver : "polar", "power", "als" or "sketch".
@@ -83,8 +86,27 @@ class SpectralHDP(Estimator, DocumentInput, SpectralHDPParams, MLReadable, MLWri
 
     Examples
     --------
-    >>> model = SpectralHDP(k=20, featuresCol="counts", pathCol="path").fit(df)     # doctest: +SKIP
-    >>> model.describeTopics(10).show()                                            # doctest: +SKIP
+    ``notes`` is a DataFrame with the columns ``text`` and ``place``.
+
+    >>> model = SpectralHDP(k=2, textCol="text", pathCol="place", minDocuments=2, seed=1).fit(notes)
+    >>> model.k, model.topicsMatrix().shape == (model.vocabSize, 2)
+    (2, True)
+    >>> sorted(row["terms"][0] for row in model.describeTopics(3).collect())
+    ['bread', 'wind']
+    >>> model.transform(["wind in the sails"]).shape
+    (1, 2)
+
+    Counts of words work as well, for example those of a ``CountVectorizer`` in a ``Pipeline``:
+
+    >>> from pyspark.ml import Pipeline
+    >>> from pyspark.ml.feature import CountVectorizer, RegexTokenizer
+    >>> pipeline = Pipeline(stages=[
+    ...     RegexTokenizer(inputCol="text", outputCol="words"),
+    ...     CountVectorizer(inputCol="words", outputCol="features"),
+    ...     SpectralHDP(k=2, seed=1),
+    ... ])
+    >>> "wind" in pipeline.fit(notes).stages[-1].vocabulary
+    True
     """
 
     progress: Progress = Progress()
@@ -187,7 +209,7 @@ class SpectralHDP(Estimator, DocumentInput, SpectralHDPParams, MLReadable, MLWri
         return persistence.DirectoryReader(ESTIMATOR_KIND, ESTIMATOR_VERSION, build)
 
 
-class SpectralHDPModel(Model, DocumentInput, ModelPictures, MLReadable, MLWritable):
+class SpectralHDPModel(ModelPictures, Model, DocumentInput, MLReadable, MLWritable):
     """Topics, the tree's proportions, and the moments they came from."""
 
     def __init__(self, fitted: FittedTopics, recipe: TextRecipe | None = None) -> None:

@@ -51,9 +51,13 @@ class SpectralIBP(Estimator, SpectralIBPParams, MLReadable, MLWritable):
 
     Examples
     --------
-    >>> model = SpectralIBP(kind="binary", featuresCol="pixels", polish=1).fit(df)       # doctest: +SKIP
-    >>> model.dictionary().shape, model.probabilities                                   # doctest: +SKIP
-    >>> model.transform(df).select("codes").show()                                      # doctest: +SKIP
+    ``pixels`` is a DataFrame with a column ``features`` of 2,000 vectors of length 6, sums of two patterns.
+
+    >>> model = SpectralIBP(kind="binary", k=2, seed=1).fit(pixels)
+    >>> model.dictionary().shape
+    (6, 2)
+    >>> len(model.transform(pixels).select("codes").first()["codes"])
+    2
     """
 
     progress: Progress = Progress()

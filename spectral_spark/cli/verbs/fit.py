@@ -4,19 +4,19 @@ import os
 import re
 from argparse import Namespace
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spectral_spark.cli.checkpoint_flags import CHECKPOINT_FLAGS, resuming
-from spectral_spark.cli.checks import corpus_manifest, output_is_free
+from spectral_spark.cli.checks import corpus_manifest, model_summary, output_is_free
 from spectral_spark.cli.flags import Flag, setting_flags
 from spectral_spark.cli.messages import with_flags
 from spectral_spark.cli.terminal import duration, number, topic_lines
 from spectral_spark.cli.verb import OVERWRITE, Verb
 from spectral_spark.data.setting import Audience
-from spectral_spark.data.settings import HDP
+from spectral_spark.data.settings import AUTO, HDP
 from spectral_spark.engine.memory import GIB, memory_need
 from spectral_spark.files.formats import MODEL_KIND
 from spectral_spark.fit.fit_settings import FitSettings
@@ -35,6 +35,9 @@ FLAGS = (
          aliases=("input", "data", "documents")),
     Flag("model", "directory of the model to write", metavar="MODEL", required=True, aliases=("output", "out")),
     *setting_flags(SETTINGS),
+    Flag("from", "start from this model of the same documents, with its settings unless others are given: another k, "
+         "say, without finding the basis and collecting the moments again where the basis has room for it",
+         metavar="MODEL"),
     Flag("basis", "collect the moments in this basis (see 'spectral-spark basis'), so that they can be added to those "
          "of other fits in the same basis", metavar="BASIS", expert=True),
     *CHECKPOINT_FLAGS,
@@ -66,11 +69,12 @@ def plan(settings: Namespace) -> list[str]:
     train, tokens = manifest["documents"]["train"], manifest["tokens_by_split"]["train"]
     wanted = fit_settings(settings)
     columns = wanted.basis_columns(manifest["terms"])
+    passes = planned_passes(wanted, manifest["terms"], _has_basis(settings, wanted, manifest["terms"]))
     need = memory_need(manifest["terms"], columns, None if wanted.k == "auto" else int(wanted.k))
     return [
         f"fit {'as many topics as there are' if wanted.k == 'auto' else f'{wanted.k} topics'} to '{settings.corpus}': "
         f"{number(train)} documents, {number(tokens)} words, {number(manifest['terms'])} distinct",
-        passes_line(planned_passes(wanted, manifest["terms"], bool(settings.basis)), columns, wanted.sweeps(tokens)),
+        passes_line(passes, columns, wanted.sweeps(tokens)),
         f"write the model to '{settings.model}'",
         f"memory: about {need.driver / GIB:.1f} GiB on the driver, {need.worker / GIB:.1f} GiB in each Python worker",
         *(_time(train, tokens, manifest["terms"], wanted, settings) if settings.dry_run else ()),
@@ -108,15 +112,31 @@ def _spark_of_config(path: str | None) -> dict[str, str]:
 
 
 def fit_settings(settings: Namespace) -> FitSettings:
-    """The flags that were given over the defaults of a fit."""
+    """The flags that were given over those of the model to start from, or over the defaults of a fit."""
     known = {field.name for field in fields(FitSettings)}
-    return FitSettings(**{name: value for name, value in vars(settings).items() if name in known and value is not None})
+    given = {name: value for name, value in vars(settings).items() if name in known and value is not None}
+    before = _first_model(settings)
+    return replace(FitSettings(), **given) if before is None else replace(before, **{"basis_size": AUTO, **given})
+
+
+def _first_model(settings: Namespace) -> FitSettings | None:
+    """The settings of the model to start from, None without one."""
+    path = getattr(settings, "from", None)
+    return FitSettings.from_dict(model_summary(path).get("settings", {})) if path else None
+
+
+def _has_basis(settings: Namespace, wanted: FitSettings, terms: int) -> bool:
+    """Whether a basis is given that has room for the topics."""
+    before = _first_model(settings)
+    if before is None:
+        return bool(settings.basis)
+    return wanted.k == AUTO or int(wanted.k) <= before.basis_columns(terms)
 
 
 def run(run: "Run", settings: Namespace) -> None:
     from spectral_spark.files.locking import only_writer
     from spectral_spark.ingest.corpus_store import open_corpus
-    from spectral_spark.ingest.translate import translated
+    from spectral_spark.ingest.translate import in_vocabulary, translated
     from spectral_spark.moments.basis import load_shared_basis
 
     spark = run.spark
@@ -126,13 +146,32 @@ def run(run: "Run", settings: Namespace) -> None:
         if settings.basis:
             basis, words = load_shared_basis(settings.basis)
             documents = documents if words == corpus.vocabulary else translated(documents, corpus.vocabulary, words)
-        hdp = estimator(words, checkpointDir=kept, **parameters(settings)).setBasis(basis).setProgress(run.passes)
+        first = _starting_model(settings)
+        if first is not None and first.vocabulary is not None:
+            words = first.vocabulary
+            documents = in_vocabulary(documents, corpus.vocabulary, words)
+        wanted = parameters(settings) if first is None else _all_parameters(settings)
+        hdp = estimator(words, checkpointDir=kept, **wanted).setBasis(basis).setInitialModel(first)
+        hdp.setProgress(run.passes)
         model = hdp.fit(documents).setCorpus(
             title_of(settings.corpus), corpus.manifest["dropped"], corpus.manifest["documents"].get("test", 0),
             corpus.manifest.get("cut_words"),
         )
         save(model, settings.model, settings.overwrite)
     run.terminal.say(*summary_lines(model, settings.model, run.seconds))
+
+
+def _starting_model(settings: Namespace) -> "SpectralHDPModel | None":
+    from spectral_spark import SpectralHDPModel
+
+    path = getattr(settings, "from", None)
+    return SpectralHDPModel.load(path) if path else None
+
+
+def _all_parameters(settings: Namespace) -> dict[str, Any]:
+    """Every parameter of a fit, those of the model to start from where no flag was given."""
+    values = fit_settings(settings).as_dict()
+    return {setting.name: values[setting.attribute] for setting in HDP if setting.attribute in values}
 
 
 def title_of(corpus: str) -> str:
