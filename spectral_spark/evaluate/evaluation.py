@@ -108,10 +108,12 @@ def evaluate_topics(
         shared = completion_inputs(topics, model.node_priors(corpus.census.tree), model.concentration, unigram)
         sums = corpus.packed.sum(CompletionKernel(seed), shared, name="document completion")
     places = np.searchsorted(np.unique(words), words)
+    coherence = npmi(places, counts["together"], counts["documents"][0])
     nodes = list(_node_losses(corpus.census.tree, sums))
     return {
         **{name: value for name, value in nodes[0].items() if name != "path"},
-        "npmi": float(npmi(places, counts["together"], counts["documents"][0]).mean()),
+        "npmi": float(coherence.mean()),
+        "npmi_by_topic": [float(value) for value in coherence],
         "umass": float(umass(places, counts["together"]).mean()),
         "diversity": topic_diversity(model.topics),
         "prior": {

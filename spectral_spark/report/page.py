@@ -14,18 +14,18 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from spectral_spark.errors import InputError
+from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.files.directories import exists, resolve, write_file
 from spectral_spark.files.formats import REPORT_KIND
 from spectral_spark.files.model_files import TopicModelFiles, read_model_files
 from spectral_spark.report.encoding import finite, script_json
 from spectral_spark.report.evaluation import checked_evaluation, read_evaluation
-from spectral_spark.report.payload import page_payload, topic_labels
+from spectral_spark.report.payload import page_payload, topic_coherence, topic_labels
 from spectral_spark.report.run_details import hood_tables
 from spectral_spark.report.summary_text import answers, corpus_name
 
 _LIBRARIES = ("vendor/d3.min.js", "vendor/plot.umd.min.js")
-_SCRIPTS = ("dom", "model", "topics", "map", "search", "fields", "tree", "compare", "changes", "hood", "main")
+_SCRIPTS = ("dom", "model", "topics", "map", "search", "fields", "tree", "heat", "compare", "changes", "hood", "main")
 _STYLES = ("base", "frame", "topics", "parts", "media")
 _WORDS_IN_TABLE = 12
 
@@ -51,6 +51,7 @@ def build_report(
     --------
     >>> build_report("out/model", "out/report.html", overwrite=True)  # doctest: +SKIP
     """
+    check_page_name(output)
     if exists(output) and not overwrite:
         raise InputError(f"'{output}' exists; choose another path, remove it, or allow overwriting")
     files = read_model_files(model_path)
@@ -60,6 +61,14 @@ def build_report(
         checked_evaluation(files.evaluation, f"{model_path}/evaluation.json")
     name = title or corpus_name(files) or _folder_name(model_path)
     write_file(output, render(files, name).encode(), REPORT_KIND, overwrite=overwrite)
+
+
+def check_page_name(output: str) -> None:
+    """Refuse a name that promises another format than HTML."""
+    ending = PurePosixPath(output).suffix.lower()
+    if ending not in ("", ".html", ".htm"):
+        raise SettingsError(f"the report is an HTML page and '{output}' ends in '{ending}'; choose a name that ends in "
+                            ".html, and print that page from a browser where you need a PDF")
 
 
 def _folder_name(model_path: str) -> str:
@@ -81,6 +90,7 @@ def render(files: TopicModelFiles, title: str) -> str:
         answers=answers(files, files.evaluation),
         topics=_topic_rows(files),
         groups=len(files.nodes.paths) - 1,
+        has_coherence=any(value is not None for value in topic_coherence(files, files.evaluation)),
         hood=hood_tables(files),
         changes=finite(files.changes),
         has_spectrum=bool(files.summary.get("spectrum")),
@@ -91,9 +101,11 @@ def render(files: TopicModelFiles, title: str) -> str:
 
 
 def _topic_rows(files: TopicModelFiles) -> list[dict[str, Any]]:
-    labels = topic_labels(files, _WORDS_IN_TABLE)
+    labels, coherence = topic_labels(files, _WORDS_IN_TABLE), topic_coherence(files, files.evaluation)
     order = sorted(range(len(labels)), key=lambda topic: (-files.weights[topic], topic))
-    return [{"number": t, "share": float(files.weights[t]), "words": labels[t]} for t in order]
+    return [
+        {"number": t, "share": float(files.weights[t]), "words": labels[t], "coherence": coherence[t]} for t in order
+    ]
 
 
 def _environment() -> Environment:

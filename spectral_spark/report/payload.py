@@ -10,11 +10,11 @@ import numpy as np
 
 from spectral_spark.files.model_files import NodeTable, TopicModelFiles
 from spectral_spark.report.encoding import packed, quantised
-from spectral_spark.report.relevance import candidates, top_words, topics_of_words, word_shares
-from spectral_spark.report.topic_map import classical_mds, topic_distances
+from spectral_spark.report.relevance import candidates, label_words, topics_of_words, word_shares
+from spectral_spark.report.topic_map import classical_mds, topic_distances, topic_groups
 
 WORDS_PER_TOPIC = 60
-WORDS_IN_LABEL = 3
+WORDS_IN_LABEL = 4
 _SIMILAR = 5
 _TOPICS_PER_WORD = 8
 
@@ -27,7 +27,7 @@ def page_payload(files: TopicModelFiles, evaluation: Mapping[str, Any] | None) -
     return {
         "words": words,
         "wordShares": packed(shares, "f4"),
-        "topics": _topics(files, shares),
+        "topics": _topics(files, shares, evaluation),
         "wordTopics": {
             "width": numbers.shape[1],
             "topics": packed(numbers, "u2"),
@@ -48,18 +48,37 @@ def vocabulary_of(files: TopicModelFiles) -> list[str]:
 
 
 def topic_labels(files: TopicModelFiles, count: int = WORDS_IN_LABEL) -> list[list[str]]:
-    """The few most relevant words of every topic, for naming it."""
-    words, shares = vocabulary_of(files), word_shares(files.topics, files.weights)
-    return [[words[w] for w in top_words(column, shares, count)] for column in files.topics.T]
+    """The few words that name every topic: frequent in it and exclusive to it."""
+    words = vocabulary_of(files)
+    weights = np.clip(files.weights, 0.0, None)
+    return [[words[w] for w in label_words(column, files.topics, weights, count)] for column in files.topics.T]
 
 
-def _topics(files: TopicModelFiles, shares: np.ndarray) -> dict[str, Any]:
+def topic_coherence(files: TopicModelFiles, evaluation: Mapping[str, Any] | None) -> list[float | None]:
+    """NPMI of every topic, where the evaluation has it for this model's number of topics."""
+    values, k = (evaluation or {}).get("npmi_by_topic"), files.topics.shape[1]
+    if not isinstance(values, list) or len(values) != k:
+        return [None] * k
+    return [float(value) if isinstance(value, int | float) else None for value in values]
+
+
+def shared_top_words(topics: np.ndarray, count: int = 10) -> list[int]:
+    """How many of each topic's ``count`` most frequent words are among those of another topic, too."""
+    top = np.argsort(-topics, axis=0, kind="stable")[:count]
+    owners = np.bincount(top.ravel(), minlength=topics.shape[0])
+    return [int((owners[column] > 1).sum()) for column in top.T]
+
+
+def _topics(files: TopicModelFiles, shares: np.ndarray, evaluation: Mapping[str, Any] | None) -> dict[str, Any]:
     chosen = [candidates(column, shares, WORDS_PER_TOPIC) for column in files.topics.T]
     distances = topic_distances(files.topics)
     nearest = np.argsort(distances + np.diag(np.full(len(distances), np.inf)), axis=1, kind="stable")[:, :_SIMILAR]
     return {
         "weights": [float(f"{weight:.6g}") for weight in files.weights],
         "labels": topic_labels(files),
+        "groups": topic_groups(distances).tolist(),
+        "coherence": topic_coherence(files, evaluation),
+        "sharedWords": shared_top_words(files.topics),
         "offsets": np.concatenate([[0], np.cumsum([len(ids) for ids in chosen])]).tolist(),
         "words": packed(np.concatenate(chosen), "u4"),
         "shares": packed(np.concatenate([files.topics[ids, t] for t, ids in enumerate(chosen)]), "f4"),

@@ -8,6 +8,7 @@ import numpy as np
 LABEL_LAMBDA = 0.6          # what readers in the LDAvis study matched best to topics
 _GRID = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 _WORDS_AT_ONCE = 4096
+_LABEL_CANDIDATES = 25       # a topic's most frequent words; rarer ones are exclusive by chance
 
 
 def word_shares(topics: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -31,6 +32,24 @@ def top_words(column: np.ndarray, shares: np.ndarray, count: int, blend: float =
     count = min(count, int(np.count_nonzero(column > 0)))
     best = np.argpartition(-scores, count - 1)[:count] if 0 < count < len(scores) else np.arange(len(scores))
     order: np.ndarray = best[np.lexsort((best, -scores[best]))]
+    return order[:count]
+
+
+def label_words(column: np.ndarray, topics: np.ndarray, weights: np.ndarray, count: int) -> np.ndarray:
+    """The ``count`` words that name a topic best: frequent in it and exclusive to it (FREX).
+
+    Among the topic's most frequent words, the harmonic mean of two ranks: by frequency, and by the share of the word's
+    uses that this topic has (Bischof and Airoldi, 2012).
+    """
+    frequent = np.argsort(-column, kind="stable")[: max(_LABEL_CANDIDATES, count)]
+    frequent = frequent[column[frequent] > 0]
+    uses = topics[frequent] @ weights
+    exclusive = np.divide(column[frequent], uses, out=np.zeros(len(frequent)), where=uses > 0)
+    by_frequency = 1.0 - np.arange(len(frequent)) / max(len(frequent), 1)
+    by_exclusivity = np.empty(len(frequent))
+    by_exclusivity[np.argsort(exclusive, kind="stable")] = (np.arange(len(frequent)) + 1) / max(len(frequent), 1)
+    score = 2.0 / (1.0 / by_frequency + 1.0 / by_exclusivity)
+    order: np.ndarray = frequent[np.argsort(-score, kind="stable")]
     return order[:count]
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from spectral_spark.files.model_files import TopicModelFiles
+from spectral_spark.plain_text import duration
 
 
 class Answer(NamedTuple):
@@ -69,16 +70,6 @@ def count_text(value: Any) -> str:
     return f"{number:,.0f}"
 
 
-def seconds_text(value: float) -> str:
-    """Seconds as people say them."""
-    if value < 1:
-        return f"{value * 1000:.0f} ms"
-    if value < 120:
-        return f"{value:.3g} s"
-    hours, minutes = divmod(round(value / 60), 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
-
-
 def total_seconds(summary: Mapping[str, Any]) -> float | None:
     """How long the fit took: the stated total, or the sum of what is stated."""
     seconds = summary.get("seconds")
@@ -113,6 +104,7 @@ def _how_many(files: TopicModelFiles) -> Answer:
     if asked is not None and str(asked) != "auto":
         text = "That many were asked for." if _number(asked) in (None, k) else (
             f"{asked} were asked for; those that ended up with next to no words were given up.")
+        text += _standing_out(files.summary)
     elif because or _number(files.summary.get("noise_floor")) is not None:
         text = f"Chosen from the data: as many patterns as stand out from chance{because}."
     else:
@@ -120,6 +112,15 @@ def _how_many(files: TopicModelFiles) -> Answer:
     about = "A topic is a set of words that tend to be used together." if k > 1 else (
         "With a single topic, the model is the plain word frequencies of the corpus.")
     return Answer("How many topics, and why?", f"{k} topic" + ("s" if k != 1 else ""), f"{text} {about}")
+
+
+def _standing_out(summary: Mapping[str, Any]) -> str:
+    """For a given k: how many directions of the data stand out from noise, where the run report has the noise floor."""
+    floor, spectrum = _number(summary.get("noise_floor")), summary.get("spectrum")
+    if floor is None or not isinstance(spectrum, list):
+        return ""
+    above = sum(1 for value in spectrum if (_number(value) or 0.0) > floor)
+    return f" {_plural(above, 'pattern')} in the data {'stands' if above == 1 else 'stand'} out from chance."
 
 
 def _how_good(evaluation: Mapping[str, Any] | None) -> Answer:
@@ -167,7 +168,8 @@ def _how_long(summary: Mapping[str, Any]) -> Answer:
     over = f"The fit went over the documents {_times(len(passes))}." if passes else ""
     if total is None:
         return Answer(question, "unknown", f"The run report has no times. {over}".strip())
-    return Answer(question, seconds_text(total), over or "From the first document to the finished model.")
+    about = "Starting Spark and writing the model are not included."
+    return Answer(question, duration(total), f"{over} {about}".strip())
 
 
 def _left_out(files: TopicModelFiles) -> Answer:

@@ -1,6 +1,8 @@
 """Distances between topics, and a flat map of them."""
 
 import numpy as np
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import squareform
 
 _WORK = 1_000_000_000        # k² × words that are affordable (a few seconds)
 _BLOCK = 512                 # words at a time, so that the pairs stay in the processor's cache
@@ -57,6 +59,23 @@ def classical_mds(distances: np.ndarray) -> np.ndarray:
         vector = vector * np.sign(vector[np.argmax(np.abs(vector))])
         points[:, axis] = vector * np.sqrt(max(values[-1 - axis], 0.0))
     return points
+
+
+def topic_groups(distances: np.ndarray, most: int = 8) -> np.ndarray:
+    """A group for every topic, so that similar topics share a colour: average linkage, at most ``most`` groups.
+
+    Returns
+    -------
+    int array of shape (k,), groups numbered from 0 in the order of their first topic.
+    """
+    k = len(distances)
+    count = min(most, max(1, round(np.sqrt(k))))
+    if k < 3 or count < 2:
+        return np.zeros(k, int)
+    tree = linkage(squareform(distances, checks=False), method="average")
+    found = fcluster(tree, count, criterion="maxclust")
+    first = {group: number for number, group in enumerate(dict.fromkeys(found.tolist()))}
+    return np.array([first[group] for group in found.tolist()])
 
 
 def _thinned(rows: np.ndarray) -> np.ndarray:

@@ -285,7 +285,7 @@ def test_the_keyboard_reaches_everything(page: Callable[..., Page]) -> None:
 
 
 @pytest.mark.parametrize(("settings", "words"), [
-    ({"k": 1, "d": 30, "widths": ()}, ["1 topic", "no groups", "100% of the corpus"]),
+    ({"k": 1, "d": 30, "widths": ()}, ["1 topic", "no groups", "Share of all words"]),
     ({"k": 2, "widths": (1,)}, ["All 2 topics", "1 group inside"]),
     ({"k": 300, "d": 2000, "widths": (3,)}, ["All 300 topics"]),
     ({"k": 5, "evaluated": False, "summary": {}}, ["not evaluated", "All 5 topics"]),
@@ -352,3 +352,58 @@ def test_an_update_shows_what_moved(page: Callable[..., Page]) -> None:
     assert "6.1%" in text
     assert report.run("document.querySelectorAll('#change-table tbody tr').length") == 11
     assert "+1.0" in report.text("#change-table tbody tr")
+
+
+def test_topics_by_group_are_a_table_of_a_chosen_level(page: Callable[..., Page]) -> None:
+    report = page(k=40, d=2000, widths=(4, 3)).open()
+    headings = "document.querySelectorAll('.heatmap thead th').length"
+    choose = "((s) => { s.value = arguments[0]; s.dispatchEvent(new Event('change')); })" \
+             "(document.querySelector('#heat-level'))"
+    report.run(choose, "1")
+    assert report.run(headings) == 1 + 4
+    assert report.run("document.querySelectorAll('.heatmap tbody tr').length") == 30
+    report.click("#heat button.screen-only")
+    assert report.run("document.querySelectorAll('.heatmap tbody tr').length") == 40
+    report.run(choose, "2")
+    assert report.run(headings) == 1 + 12
+
+
+def test_homes_are_of_one_level_and_say_how_many_documents(page: Callable[..., Page]) -> None:
+    report = page(k=12, widths=(4, 3)).open()
+    names = "[...document.querySelectorAll('#topic-detail .part:last-child tbody th')].map((e) => e.textContent)"
+    choose = "((s) => { s.value = arguments[0]; s.dispatchEvent(new Event('change')); })" \
+             "(document.querySelector('#home-level'))"
+    for level in (1, 2):
+        report.run(choose, str(level))
+        found = report.run(names)
+        assert found
+        assert all(name.count("›") == level - 1 for name in found)
+
+
+def test_circles_of_many_topics_do_not_pile_up_and_few_are_named(page: Callable[..., Page]) -> None:
+    report = page(k=100, d=2000).open()
+    report.wait("document.querySelectorAll('#topic-map g.hot circle').length === 100")
+    overlapping = report.run("""(() => {
+        const c = [...document.querySelectorAll('#topic-map g.hot circle')].map((e) =>
+            [Number(e.getAttribute('cx')), Number(e.getAttribute('cy')), Number(e.getAttribute('r'))]);
+        let n = 0;
+        for (let i = 0; i < c.length; i++) for (let j = 0; j < i; j++)
+            n += Math.hypot(c[i][0] - c[j][0], c[i][1] - c[j][1]) < 0.7 * (c[i][2] + c[j][2]);
+        return n;
+    })()""")
+    assert overlapping <= 10
+    assert report.run("new Set([...document.querySelectorAll('#topic-map g.hot circle')]"
+                      ".map((e) => e.getAttribute('fill'))).size") > 2
+    names = "document.querySelectorAll('#topic-map text').length"
+    few = report.run(names)
+    report.click("#map-labels")
+    assert report.run(names) > few
+
+
+def test_words_are_not_cut_in_two_on_a_phone(page: Callable[..., Page]) -> None:
+    words = tuple(f"{name}{number}" for number, name in enumerate(["electronics", "kitchen", "performances"] * 40))
+    report = page(k=4, d=120, words=words).open(width=390)
+    cut = report.run("""[...document.querySelectorAll('#topic-words bdi, #topic-list .name bdi')]
+        .filter((e) => e.offsetParent !== null && e.getClientRects().length > 1).length""")
+    assert cut == 0
+    assert report.too_wide() <= 0

@@ -13,14 +13,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spectral_spark.errors import FormatError, InputError
+from spectral_spark.errors import FormatError, InputError, SettingsError
+from spectral_spark.files.model_files import TopicModelFiles
+from spectral_spark.plain_text import duration
 from spectral_spark.report import build_report
 from spectral_spark.report.encoding import finite, quantised, script_json
 from spectral_spark.report.page import render
-from spectral_spark.report.payload import observed_shares
+from spectral_spark.report.payload import observed_shares, page_payload, shared_top_words
+from spectral_spark.report.relevance import label_words
 from spectral_spark.report.summary_text import answers
+from spectral_spark.report.topic_map import topic_groups
 
 Save = Callable[..., str]
+MakeFiles = Callable[..., TopicModelFiles]
 HOSTILE = (
     "<img src=x onerror=window.hacked=1>", "</script><script>window.hacked=1</script>", "\"'`${window.hacked=1}",
     "{{ 7*7 }}", "<!--<script>", "line\u2028separator", "\u202eright-to-left", "😀", "שלום",
@@ -226,3 +231,50 @@ def test_scripts_never_parse_markup() -> None:
     for script in folder.glob("*.js"):
         for forbidden in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"):
             assert forbidden not in script.read_text(), f"{script.name} uses {forbidden}"
+
+
+@pytest.mark.parametrize("name", ["report.pdf", "report.json", "report.HTML.png"])
+def test_a_name_of_another_format_is_refused(saved: Callable[..., str], tmp_path: Path, name: str) -> None:
+    with pytest.raises(SettingsError, match=r"is an HTML page .* ends in '\.(pdf|json|png)'"):
+        build_report(saved(k=3), str(tmp_path / name))
+    assert not (tmp_path / name).exists()
+
+
+def test_a_given_k_says_how_much_stands_out_from_noise(files: MakeFiles) -> None:
+    given = replace(files(k=12), metadata={"k": 12})
+    text = next(answer.text for answer in answers(given, None) if answer.question.startswith("How many"))
+    above = sum(value > 0.1 for value in given.summary["spectrum"])
+    assert f"{above} patterns in the data stand out from chance" in text
+
+
+def test_seconds_are_those_of_the_console_and_say_what_they_include(files: MakeFiles) -> None:
+    took = next(answer for answer in answers(files(), None) if answer.question.startswith("How long"))
+    assert took.figure == duration(12.5)
+    assert "Starting Spark and writing the model are not included" in took.text
+
+
+def test_quality_of_every_topic_is_on_the_page(files: MakeFiles) -> None:
+    model = files(k=4)
+    assert model.evaluation is not None
+    evaluated = model.evaluation | {"npmi_by_topic": [0.1, 0.2, -0.3, 0.4]}
+    payload = page_payload(model, evaluated)["topics"]
+    assert payload["coherence"] == [0.1, 0.2, -0.3, 0.4]
+    assert payload["sharedWords"] == shared_top_words(model.topics)
+    assert "-0.30" in render(replace(model, evaluation=evaluated), "t")
+    assert page_payload(model, model.evaluation | {"npmi_by_topic": [0.1]})["topics"]["coherence"] == [None] * 4
+
+
+def test_similar_topics_share_a_colour() -> None:
+    near, far = 0.1, 0.9
+    apart = np.full((9, 9), far)
+    for start in (0, 3, 6):
+        apart[start : start + 3, start : start + 3] = near
+    np.fill_diagonal(apart, 0.0)
+    assert topic_groups(apart).tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    assert topic_groups(np.zeros((2, 2))).tolist() == [0, 0]
+
+
+def test_labels_are_frequent_and_exclusive() -> None:
+    topics = np.array([[0.5, 0.4], [0.3, 0.0], [0.2, 0.0], [0.0, 0.6]])
+    assert label_words(topics[:, 0], topics, np.array([0.5, 0.5]), 2).tolist() == [1, 2]
+    assert label_words(topics[:, 1], topics, np.array([0.5, 0.5]), 3).tolist() == [3, 0]

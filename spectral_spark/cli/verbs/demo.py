@@ -94,33 +94,50 @@ def run(run: "Run", settings: Namespace) -> None:
 def compare(truth: "DemoCorpus", found: "TopicModelFiles") -> list[str]:
     """Found topics beside the true ones, and the tree's proportions beside the true ones."""
     from spectral_spark.evaluate.recovery import recovery
+    from spectral_spark.report.payload import observed_shares
 
     vocabulary = found.vocabulary or ()
     matched = recovery(found.topics, truth.topics_in(vocabulary))
     heading = f"  {'true topic':<11} {'share':>6} {'found':>6} {'error':>6}  first words found"
-    lines = [f"{len(truth.names)} true topics, {found.topics.shape[1]} found:", heading]
+    count = found.topics.shape[1]
+    lines = [f"{len(truth.names)} true topics, {count} found; shares are averages over documents:", heading]
     drawn = truth.simulated.document_proportions.mean(axis=0)
+    shares = observed_shares(found.nodes)[0]
     for name, share, topic, error in zip(truth.names, drawn, matched.match, matched.errors, strict=True):
         if topic < 0:
             lines.append(f"  {name:<11} {share:>6.1%} {'–':>6} {'–':>6}  not found")
             continue
         words = " ".join(vocabulary[i] for i in np.argsort(-found.topics[:, topic])[:7])
-        lines.append(f"  {name:<11} {share:>6.1%} {found.weights[topic]:>6.1%} {error:>6.3f}  {words}")
+        lines.append(f"  {name:<11} {share:>6.1%} {shares[topic]:>6.1%} {error:>6.3f}  {words}")
     lines.append(f"  mean error {matched.error:.3f} (half the L1 distance: 0 is equal, 1 is disjoint)")
     return [*lines, "", *_tree_lines(truth, found, matched.match)]
 
 
 def _tree_lines(truth: "DemoCorpus", found: "TopicModelFiles", match: np.ndarray) -> list[str]:
     """Each place with its largest topics, found share and, in brackets, the true one."""
-    lines = ["largest topics of each place, found (drawn); regions show only through their few towns:"]
-    real = dict(zip(truth.simulated.tree.paths, truth.simulated.node_proportions, strict=True))
-    for path, documents, shares in zip(found.nodes.paths, found.nodes.documents, found.nodes.proportions, strict=True):
+    from spectral_spark.report.payload import observed_shares
+
+    lines = ["largest topics of each place, average share of its documents as found (and as simulated):"]
+    real = _simulated_shares(truth)
+    rows = zip(found.nodes.paths, found.nodes.documents, observed_shares(found.nodes), strict=True)
+    for path, documents, shares in rows:
         by_name = np.where(match >= 0, shares[match], 0.0)
         largest = np.argsort(-by_name)[:3]
         text = ", ".join(f"{truth.names[i]} {by_name[i]:.0%} ({real[path][i]:.0%})" for i in largest)
         place = "  " * len(path) + (path[-1] if path else "the country")
         lines.append(f"  {place:<18} {number(documents):>6}  {text}")
     return lines
+
+
+def _simulated_shares(truth: "DemoCorpus") -> dict[tuple[str, ...], np.ndarray]:
+    """The average topic shares of the simulated documents at or below every node."""
+    simulated = truth.simulated
+    below: dict[tuple[str, ...], list[int]] = {}
+    for document, node in enumerate(simulated.batch.nodes):
+        path = simulated.tree.paths[node]
+        for level in range(len(path) + 1):
+            below.setdefault(path[:level], []).append(document)
+    return {path: simulated.document_proportions[documents].mean(axis=0) for path, documents in below.items()}
 
 
 VERB = Verb(

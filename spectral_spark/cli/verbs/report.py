@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 def plan(settings: Namespace) -> list[str]:
+    from spectral_spark.report.page import check_page_name
+
     summary = model_summary(settings.model)
+    check_page_name(settings.output)
     output_is_free(
         settings.output, settings.overwrite, kind=REPORT_KIND,
         inputs={"--model": settings.model, "--evaluation": settings.evaluation},

@@ -16,10 +16,13 @@ const byId = (id) => document.getElementById(id);
 
 // Names from the data: isolated, so that right-to-left text does not reorder its surroundings, and cut when endless.
 const LONGEST = 56;
+const LONGEST_WORD = 16; // longer ones may be cut where a line ends, others never
 const shortened = (text, length = LONGEST) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
 function bdi(value) {
   const text = String(value);
-  return h("bdi", text.length > LONGEST ? { title: text } : {}, shortened(text) || "(empty)");
+  const endless = text.split(/[\s›·-]+/).some((part) => part.length > LONGEST_WORD);
+  const attributes = { title: text.length > LONGEST && text, class: endless && "endless" };
+  return h("bdi", attributes, shortened(text) || "(empty)");
 }
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });

@@ -7,7 +7,7 @@ function follow(first) {
     set({ topic: number });
     if (narrow() || first) byId("topic-detail").scrollIntoView();
     else byId("topics").querySelector(".topic-panes").scrollIntoView({ block: "nearest" });
-    announce(`Topic ${number}: ${model.topicName(number)}, ${percent(model.topics.weights[number])} of the corpus`);
+    announce(`Topic ${number}: ${model.topicName(number)}, ${percent(model.topics.weights[number])} of the words`);
   } else if (kind === "node" && number < model.size) {
     set({ node: number });
     byId("node").scrollIntoView({ block: first ? "start" : "nearest" });
@@ -37,6 +37,7 @@ startTopics();
 startMap();
 startSearch();
 startTree();
+startHeat();
 startCompare();
 startChanges();
 startHood();

@@ -1,6 +1,9 @@
-// The map of topics: one circle each, area by share, labels where there is room.
+// The map of topics: one circle each, area by share, coloured by groups of similar topics.
 
 const LABELS = 40;
+const FEW_LABELS = 12;
+const CROWD = 30; // with more topics, only the largest are named unless more names are asked for
+const groupColour = (topic) => colour(`group-${model.topics.groups[topic] % 8}`);
 const overlap = (a, b) => a[0] < b[2] && a[2] > b[0] && a[1] < b[3] && a[3] > b[1];
 
 // The largest topics first; below, above, right or left of the circle, wherever no label and no other centre is.
@@ -8,8 +11,11 @@ function mapLabels(width, height, { x, y, radius }) {
   const centres = model.largestFirst.map((t) => [x(t) - 4, y(t) - 4, x(t) + 4, y(t) + 4]);
   const placed = [];
   const labels = [];
-  for (const [rank, topic] of model.largestFirst.entries()) {
-    const text = shortened(model.topics.labels[topic].slice(0, 2).join(" · "), 26);
+  const most = model.k <= CROWD || byId("map-labels").checked ? LABELS : FEW_LABELS;
+  const order = [state.topic, ...model.largestFirst.filter((topic) => topic !== state.topic)];
+  for (const topic of order) {
+    const rank = model.largestFirst.indexOf(topic);
+    const text = shortened(model.topics.labels[topic].slice(0, 3).join(" · "), 30);
     const half = text.length * 3.1 + 3;
     const far = radius(topic) + half + 2;
     const near = radius(topic) + 9;
@@ -26,7 +32,7 @@ function mapLabels(width, height, { x, y, radius }) {
       labels.push({ topic, text, at, line });
       break;
     }
-    if (labels.length >= LABELS) break;
+    if (labels.length >= most) break;
   }
   return labels;
 }
@@ -40,20 +46,39 @@ function mapGeometry(width, height) {
   const across = (width - 2 * margin) / Math.max(right - left, 1e-3);
   const scale = Math.min(across, (height - 2 * margin) / Math.max(high - low, 1e-3));
   const largest = Math.max(...model.topics.weights, 1e-9);
-  const widest = Math.min(30, width / 14) * Math.min(1, Math.sqrt(70 / model.k));
-  return {
-    x: (t) => width / 2 + (map[t][0] - (left + right) / 2) * scale,
-    y: (t) => height / 2 - (map[t][1] - (low + high) / 2) * scale,
-    radius: (t) => 3 + widest * Math.sqrt(model.topics.weights[t] / largest),
-  };
+  const widest = Math.min(30, width / 14) * Math.min(1, Math.sqrt(40 / model.k));
+  const radius = (t) => 3 + widest * Math.sqrt(model.topics.weights[t] / largest);
+  const places = map.map(([x, y], t) => ({
+    x: width / 2 + (x - (left + right) / 2) * scale,
+    y: height / 2 - (y - (low + high) / 2) * scale,
+    room: radius(t) + 1.5,
+  }));
+  pushApart(places, width, height);
+  return { x: (t) => places[t].x, y: (t) => places[t].y, radius };
+}
+
+// Circles give way to each other, each pulled back to where its distances put it; the same model, the same map.
+function pushApart(places, width, height) {
+  const home = places.map(({ x, y }) => ({ x, y }));
+  d3.forceSimulation(places)
+    .randomSource(d3.randomLcg(7))
+    .force("x", d3.forceX((_, t) => home[t].x).strength(0.12))
+    .force("y", d3.forceY((_, t) => home[t].y).strength(0.12))
+    .force("apart", d3.forceCollide((place) => place.room).iterations(4))
+    .stop()
+    .tick(180);
+  for (const place of places) {
+    place.x = Math.min(Math.max(place.x, place.room), width - place.room);
+    place.y = Math.min(Math.max(place.y, place.room), height - place.room);
+  }
 }
 
 function mapMarks({ x, y, radius }, labels) {
   const uses =
     state.word === null ? null : new Map(model.topicsOfWord(state.word).map((item) => [item.topic, item.share]));
-  const opacity = (t) => (uses ? 0.06 + 0.9 * (uses.get(t) ?? 0) : 0.38);
-  const title = (t) => `${t}  ${model.topicName(t)}\n${percent(model.topics.weights[t])} of the corpus`;
-  const accent = { fill: colour("accent"), stroke: colour("accent"), strokeWidth: 1 };
+  const opacity = (t) => (uses ? 0.06 + 0.9 * (uses.get(t) ?? 0) : 0.55);
+  const title = (t) => `${t}  ${model.topicName(t)}\n${percent(model.topics.weights[t])} of the words`;
+  const accent = { fill: groupColour, stroke: groupColour, strokeWidth: 1 };
   const halo = { stroke: colour("card"), strokeWidth: 4 };
   const tip = { fill: colour("card"), stroke: colour("line"), fontSize: 13 };
   const still = { pointerEvents: "none" };
@@ -94,6 +119,8 @@ function startMap() {
     document.querySelector(".topic-panes").classList.add(model.k === 1 ? "single" : "mapless");
     return;
   }
+  byId("map-labels").addEventListener("change", drawMap);
+  byId("map-labels-field").hidden = model.k <= CROWD;
   on(["topic", "word"], drawMap);
   let width = 0;
   new ResizeObserver(() => {

@@ -5,6 +5,10 @@ const WORDS_SHOWN = 20,
 let wordsShown = WORDS_SHOWN;
 
 function topicOrder(kind) {
+  if (kind === "coherent") {
+    const coherence = (topic) => model.topics.coherence[topic] ?? -2;
+    return [...model.largestFirst].sort((a, b) => coherence(b) - coherence(a));
+  }
   if (kind === "number") return [...model.topics.weights.keys()];
   if (kind === "share") return model.largestFirst;
   const nearest = (topic) => model.topics.similar[topic][0]?.[1] ?? 1;
@@ -18,7 +22,7 @@ function drawTopicList() {
     const button = h(
       "button",
       { type: "button", "data-topic": topic, tabindex: "-1", onclick: () => openTopic(topic) },
-      h("span", { class: "count" }, h("span", { class: "unseen" }, "Topic "), String(topic)),
+      h("span", { class: "count", style: { "--group": groupColour(topic) } }, h("span", { class: "unseen" }, "Topic "), String(topic)),
       h("span", { class: "name" }, listed(model.topics.labels[topic])),
       h("span", { class: "share" }, percent(weight)),
       h("span", { class: "more" }),
@@ -92,31 +96,68 @@ function similarPart(topic) {
 }
 
 // Groups of a handful of documents would win by chance; they only count when there are no others.
+let homeLevel = null;
 function homes(topic) {
-  const all = [...Array(model.size).keys()].filter((node) => model.nodes.parents[node] >= 0);
-  const sound = all.filter((node) => model.nodes.samples[node] >= 20);
+  const all = groupsOfLevel(homeLevel);
+  const least = Math.max(20, model.nodes.documents[0] / 1000);
+  const sound = all.filter((node) => model.nodes.samples[node] >= 20 && model.nodes.documents[node] >= least);
   return (sound.length >= 3 ? sound : all)
     .map((node) => ({ node, share: model.share(node, topic) }))
     .sort((a, b) => b.share - a.share || a.node - b.node)
-    .slice(0, 6);
+    .slice(0, 8);
+}
+
+function homeLevelField() {
+  const choices = levelChoices();
+  if (choices.length < 2) return null;
+  const choose = (event) => {
+    homeLevel = Number(event.target.value);
+    drawTopic();
+    byId("home-level").focus();
+  };
+  const option = ([level, size]) =>
+    h("option", { value: level, selected: level === homeLevel }, `level ${level}: ${plural(size, "group")}`);
+  const label = h("label", { for: "home-level", class: "unseen" }, "Level of the groups");
+  return h("span", {}, label, h("select", { id: "home-level", onchange: choose }, choices.map(option)));
 }
 
 function homesPart(topic) {
+  homeLevel ??= usualLevel();
   const found = homes(topic);
-  if (!found.length) return null;
+  if (!found.length || model.size < 2) return null;
   const whole = model.share(0, topic);
   const most = Math.max(found[0].share, whole);
+  const line = ({ node, share }) =>
+    row(
+      nodeButton(node),
+      barCell(share, most, whole),
+      number(percent(share)),
+      wideNumber(count(model.nodes.documents[node])),
+    );
   return h(
     "div",
     { class: "part" },
-    h("h4", {}, "Where it is at home"),
+    h("div", { class: "toolbar" }, h("h4", {}, "Where it is at home"), homeLevelField()),
     table(
       { class: "bars" },
-      ["Group", ["Share of the group", WITH_BAR]],
-      found.map(({ node, share }) => row(nodeButton(node), barCell(share, most, whole), number(percent(share)))),
+      ["Group", ["Share of its documents", WITH_BAR], ["Documents", WIDE_NUMBER]],
+      found.map(line),
     ),
-    h("p", { class: "hint" }, `The mark is its average over all documents, ${percent(whole)}.`),
+    h("p", { class: "hint" }, `The mark is its average share over all documents, ${percent(whole)}.`),
   );
+}
+
+function qualityPart(topic) {
+  const coherence = model.topics.coherence[topic];
+  const [nearest, distance] = model.topics.similar[topic][0] ?? [];
+  const facts = [
+    ["Share of all words", percent(model.topics.weights[topic])],
+    ["Average share of a document", percent(model.share(0, topic))],
+  ];
+  if (Number.isFinite(coherence)) facts.push(["Coherence (NPMI)", coherence.toFixed(2)]);
+  if (nearest !== undefined) facts.push(["Distance to the nearest topic", distance.toFixed(2)]);
+  if (model.k > 1) facts.push(["Of its top 10 words, in other top tens", String(model.topics.sharedWords[topic])]);
+  return stats(facts);
 }
 
 function moreWords() {
@@ -133,8 +174,8 @@ function drawTopic() {
       "div",
       { class: "detail-head" },
       h("div", {}, h("p", { class: "eyebrow" }, `Topic ${topic}`), h("h3", { id: "topic-detail-title" }, name)),
-      h("p", {}, h("strong", {}, percent(model.topics.weights[topic])), " of the corpus"),
     ),
+    qualityPart(topic),
     wordTable(topic),
     wordsShown < Math.min(WORDS_MORE, available) ? button("More words", moreWords, { class: "screen-only" }) : "",
     h("div", { class: "columns" }, similarPart(topic), homesPart(topic)),

@@ -50,7 +50,7 @@ function mixPart(node) {
     h("h4", {}, "What it talks about"),
     table(
       { class: "bars" },
-      ["Topic", ["Share of the group", WITH_BAR]],
+      ["Topic", ["Share of its documents", WITH_BAR]],
       found.map(({ topic, share }) =>
         row(topicButton(topic), barCell(share, most, marker(topic)), number(percent(share))),
       ),
@@ -110,7 +110,7 @@ function childOrders(far) {
 }
 
 function mainTopics(node) {
-  const part = ({ topic, share }) => [...listed(model.topics.labels[topic].slice(0, 2)), ` ${percent(share)}`];
+  const part = ({ topic, share }) => [...listed(model.topics.labels[topic].slice(0, narrow() ? 2 : 3)), ` ${percent(share)}`];
   return topTopics(node, narrow() ? 1 : 3).flatMap((item, i) => [i ? "; " : "", ...part(item)]);
 }
 
