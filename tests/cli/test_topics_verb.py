@@ -27,7 +27,8 @@ def model(tmp_path: Path) -> Callable[..., str]:
         topics /= topics.sum(axis=0)
         weights = np.arange(1.0, 14.0) / np.arange(1.0, 14.0).sum()
         nodes = NodeTable(((),), np.array([10]), np.array([10.0]), weights[None])
-        files = TopicModelFiles(topics, weights, words, nodes, {"k": 13, "terms": 40, "documents": 10, "spectrum": [1.0] * 13})
+        summary = {"k": 13, "terms": 40, "documents": 10, "spectrum": [1.0] * 13}
+        files = TopicModelFiles(topics, weights, words, nodes, summary)
         with new_directory(tmp_path / "model", MODEL_KIND, MODEL_VERSION, overwrite=True) as staging:
             write_model_files(staging, files)
         return str(tmp_path / "model")
