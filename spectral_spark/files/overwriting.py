@@ -4,6 +4,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
@@ -27,6 +28,7 @@ from spectral_spark.files.paths import AnyPath, dangling_link, exists, is_local,
 from spectral_spark.files.safe_reading import MOST_JSON, parse_json
 
 _FOREIGN = "foreign"                      # what has no kind of ours
+_ATTEMPTS = 100
 _START = 1 << 16                          # bytes of a file that are enough to recognise it
 _DEMO_NOTE = re.compile(r"note-\d{5}\.txt")
 _OLD_SCORES = {"doc_id", "topicDistribution"}
@@ -72,9 +74,19 @@ def check_apart(output: AnyPath, inputs: Mapping[str, AnyPath | None], flag: str
 
 
 def kind_of(path: AnyPath) -> str | None:
-    """The kind of output at a path: one of ``files.formats``, "foreign", or None for an empty directory."""
+    """The kind of output at a path: one of ``files.formats``, "foreign", or None where there is nothing to lose."""
     filesystem, inside = resolve(path)
-    if filesystem.get_file_info(inside).type != fs.FileType.Directory:
+    for _ in range(_ATTEMPTS):
+        with suppress(FileNotFoundError):                   # another run replaces or removes it while we look
+            return _kind_at(filesystem, inside)
+    return _FOREIGN
+
+
+def _kind_at(filesystem: fs.FileSystem, inside: str) -> str | None:
+    found = filesystem.get_file_info(inside).type
+    if found == fs.FileType.NotFound:
+        return None
+    if found != fs.FileType.Directory:
         return _kind_of_file(filesystem, inside)
     names = {info.base_name for info in filesystem.get_file_info(fs.FileSelector(inside))}
     if not names:
@@ -91,6 +103,8 @@ def _stated_kind(filesystem: fs.FileSystem, file: str) -> str:
     try:
         with filesystem.open_input_stream(file) as source:
             manifest = parse_json(source.read(MOST_JSON), file)
+    except FileNotFoundError:
+        raise
     except (OSError, SpectralError):
         return _FOREIGN
     kind = manifest.get("kind") if isinstance(manifest, dict) else None
@@ -106,6 +120,8 @@ def _are_old_scores(filesystem: fs.FileSystem, inside: str, names: set[str]) -> 
         return False
     try:
         schema = pq.read_schema(f"{inside}/{parts[0]}", filesystem=filesystem)
+    except FileNotFoundError:
+        raise
     except (OSError, ValueError, pa.ArrowException):
         return False
     return set(schema.names) == _OLD_SCORES
@@ -120,6 +136,8 @@ def _kind_of_file(filesystem: fs.FileSystem, inside: str) -> str:
     try:
         with filesystem.open_input_stream(inside) as source:
             start = source.read(_START)
+    except FileNotFoundError:
+        raise
     except OSError:
         return _FOREIGN
     return next((kind for kind, recognises in _FILES.items() if recognises(start)), _FOREIGN)
