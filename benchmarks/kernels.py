@@ -18,10 +18,9 @@ import solvers
 from common import RESULTS, context, load_average, markdown_table, write_json
 from threadpoolctl import threadpool_limits
 
-from spectral_spark.data.count_batch import CountBatch
+from spectral_spark.data.count_batch import CountBatch, selected_documents
 from spectral_spark.ingest.simulate import simulate_hdp
 from spectral_spark.moments.basis import Basis
-from spectral_spark.moments.clean_counts import selected
 from spectral_spark.moments.leaf_moments import LeafMoments
 from spectral_spark.moments.moment_plan import MomentPlan
 from spectral_spark.moments.range_finder import RangeKernel, first_probe
@@ -44,7 +43,7 @@ def batches(documents: int) -> tuple[list[CountBatch], DocumentTree]:
     for start in range(0, documents, BLOCK):
         chosen = np.zeros(corpus.batch.n_documents, dtype=bool)
         chosen[order[start : start + BLOCK]] = True
-        parts.append(selected(corpus.batch, chosen))
+        parts.append(selected_documents(corpus.batch, chosen))
     return parts, corpus.tree
 
 

@@ -19,10 +19,9 @@ import numpy as np
 import other_solution
 from common import RESULTS, context, markdown_table, write_json
 
-from spectral_spark.data.count_batch import CountBatch
+from spectral_spark.data.count_batch import CountBatch, selected_documents
 from spectral_spark.evaluate.recovery import recovery
 from spectral_spark.ingest.simulate import SimulatedCorpus, random_topics, simulate_hdp
-from spectral_spark.moments.clean_counts import selected
 from spectral_spark.moments.moment_plan import MomentPlan
 from spectral_spark.moments.moment_state import MomentState
 from spectral_spark.moments.range_finder import (
@@ -114,7 +113,7 @@ def collect(corpus: SimulatedCorpus, p: int, groups: str = "none", seed: int = 0
     basis = finish_basis(image, scale, mean)
     plan = MomentPlan.make(basis, census, "ess", groups=groups)
     one = np.arange(documents.n_documents) % 2 == 0
-    halves = [_pass(plan.kernel, plan.shared, selected(documents, half)) for half in (one, ~one)]
+    halves = [_pass(plan.kernel, plan.shared, selected_documents(documents, half)) for half in (one, ~one)]
     return plan.finish(*halves)
 
 
@@ -122,7 +121,7 @@ def _pass(kernel: Any, shared: Mapping[str, np.ndarray], documents: CountBatch) 
     accumulator = kernel.start(shared)
     numbers = np.arange(documents.n_documents)
     for start in range(0, documents.n_documents, BATCH):
-        accumulator.add(selected(documents, (numbers >= start) & (numbers < start + BATCH)))
+        accumulator.add(selected_documents(documents, (numbers >= start) & (numbers < start + BATCH)))
     return dict(accumulator.arrays())
 
 

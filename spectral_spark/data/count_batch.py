@@ -1,5 +1,6 @@
 """A batch of documents: the input of every kernel of topic models."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -44,3 +45,26 @@ class CountBatch:
         return sp.csr_matrix(
             (self.counts, self.terms, self.indptr), shape=(self.n_documents, self.vocab_size), copy=False
         )
+
+
+def selected_documents(batch: CountBatch, keep: np.ndarray) -> CountBatch:
+    """The documents where ``keep``, a bool array of shape (n,), is true, in their order."""
+    sizes = np.diff(batch.indptr)
+    entries = np.repeat(keep, sizes)
+    indptr = np.concatenate(([0], np.cumsum(sizes[keep]))).astype(batch.indptr.dtype)
+    return CountBatch(
+        indptr, batch.terms[entries], batch.counts[entries], batch.nodes[keep], batch.keys[keep], batch.vocab_size
+    )
+
+
+def joined_batches(batches: Sequence[CountBatch], vocab_size: int) -> CountBatch:
+    """All documents of several batches, in their order."""
+    sizes = np.concatenate([np.zeros(0, np.int64), *(np.diff(batch.indptr) for batch in batches)])
+    return CountBatch(
+        np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
+        np.concatenate([np.zeros(0, np.int32), *(batch.terms for batch in batches)]),
+        np.concatenate([np.zeros(0), *(batch.counts for batch in batches)]),
+        np.concatenate([np.zeros(0, np.int32), *(batch.nodes for batch in batches)]),
+        np.concatenate([np.zeros(0, np.int64), *(batch.keys for batch in batches)]),
+        vocab_size,
+    )

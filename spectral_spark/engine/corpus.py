@@ -76,6 +76,10 @@ class Corpus(ABC):
         """One ``rounds``-th of the blocks as decoded batches on the driver, in the order of shards and blocks."""
 
     @abstractmethod
+    def identities(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of every kept document of word counts: the hash of its identity (int64) and of its content (uint32)."""
+
+    @abstractmethod
     def close(self) -> None:
         """Release the working copy."""
 

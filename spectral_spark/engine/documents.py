@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, IntegralType, LongType, NumericType, StringType
 
@@ -81,9 +82,7 @@ def inspect_documents(
     working = working_columns(frame, columns, layers)
     largest = F.max(F.array_max("terms")) if vocab_size is None and columns.terms else F.lit(None)
     row = working.agg(
-        F.count(F.lit(1)).alias("rows"), F.sum(F.greatest(F.size("terms"), F.lit(0))).alias("entries"),
-        F.min("size").alias("smallest"), F.max("size").alias("largest"), largest.alias("last_term"),
-        F.sum(F.xxhash64("key", "tie").cast("decimal(20,0)")).alias("content"),
+        *_facts(working), F.min("size").alias("smallest"), F.max("size").alias("largest"), largest.alias("last_term"),
     ).first()
     if row is None or row["rows"] == 0:
         raise InputError("there are no documents: the DataFrame is empty")
@@ -100,10 +99,29 @@ def inspect_documents(
     size = vocab_size if vocab_size is not None else found
     if not size:
         raise InputError("no document has a word: nothing to count")
-    return DocumentFrame(
-        working.drop("size"), int(row["rows"]), int(size), int(row["entries"] or 0),
-        f"{row['rows']}:{int(row['content']) % (1 << 64):016x}",
-    )
+    return DocumentFrame(working.drop("size"), vocab_size=int(size), **_read_facts(row))
+
+
+def without_documents(source: DocumentFrame, keys: np.ndarray) -> DocumentFrame | None:
+    """The documents whose key is not among ``keys``; None if none is left."""
+    spark = source.frame.sparkSession
+    unwanted = spark.createDataFrame(pa.table({"key": pa.array(np.unique(keys), pa.int64())}))
+    frame = source.frame.join(F.broadcast(unwanted), "key", "left_anti").select(*source.frame.columns)
+    row = frame.agg(*_facts(frame)).first()
+    return replace(source, frame=frame, **_read_facts(row)) if row is not None and row["rows"] else None
+
+
+def _facts(working: DataFrame) -> list[Column]:
+    """What one look at all documents tells: how many, how many distinct words in all, a fingerprint."""
+    return [
+        F.count(F.lit(1)).alias("rows"), F.sum(F.greatest(F.size("terms"), F.lit(0))).alias("entries"),
+        F.sum(F.xxhash64("key", "tie").cast("decimal(20,0)")).alias("content"),
+    ]
+
+
+def _read_facts(row: Row) -> dict[str, Any]:
+    fingerprint = f"{row['rows']}:{int(row['content']) % (1 << 64):016x}"
+    return {"rows": int(row["rows"]), "entries": int(row["entries"] or 0), "fingerprint": fingerprint}
 
 
 def document_columns(frame: DataFrame, columns: DocumentColumns) -> tuple[Column, Column, Column]:

@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from spectral_spark.data.kernel import Kernel
 from spectral_spark.engine.corpus import NODE_COUNTS, Corpus, PathCounts
-from spectral_spark.engine.pack_counts import DROP_REASONS
+from spectral_spark.engine.pack_counts import DROP_REASONS, joined_identities
 from spectral_spark.engine.packing import SORT_COLUMNS, Decoder, Packing
 from spectral_spark.engine.progress import Progress
 from spectral_spark.engine.sparse_rows import Partial, thinned
@@ -71,6 +71,9 @@ class DriverCorpus(Corpus):
 
     def sample(self, rounds: int = 1) -> list[Any]:
         return [documents for _, documents in self._batches(0, rounds)]
+
+    def identities(self) -> tuple[np.ndarray, np.ndarray]:
+        return joined_identities(self.table)
 
     def close(self) -> None:
         self._table = self._decoded = None

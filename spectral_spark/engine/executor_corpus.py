@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from spectral_spark.data.kernel import Accumulator, Kernel
 from spectral_spark.engine.corpus import NODE_COUNTS, Corpus, PathCounts
-from spectral_spark.engine.pack_counts import DROP_REASONS
+from spectral_spark.engine.pack_counts import DROP_REASONS, joined_identities
 from spectral_spark.engine.packing import SORT_COLUMNS, Decoder, Packing, task_count
 from spectral_spark.engine.partial_states import ROW_SCHEMA, assemble, encode, sum_by_row_blocks
 from spectral_spark.engine.progress import Progress
@@ -61,6 +61,9 @@ class ExecutorCorpus(Corpus):
         rows = self._rows(0, rounds).select("shard", "block", *self.data)
         table = rows.toArrow().combine_chunks().sort_by([("shard", "ascending"), ("block", "ascending")])
         return [self.decode(batch, row) for batch in table.to_batches() for row in range(batch.num_rows)]
+
+    def identities(self) -> tuple[np.ndarray, np.ndarray]:
+        return joined_identities(self._rows(0, 1).select("keys", "contents").toArrow())
 
     def close(self) -> None:
         self.frame.unpersist()

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from pyspark.sql import functions as F
 
 from spectral_spark.data.count_batch import CountBatch
+from spectral_spark.data.hashing import next_bits
 from spectral_spark.engine.arrow import flat_lists
 from spectral_spark.engine.documents import DocumentFrame
 from spectral_spark.engine.packing import Packing, cut_blocks, shard_count
@@ -19,6 +20,7 @@ DROP_REASONS = ("null_path", "bad_counts", "unknown_terms", "too_short")
 _DATA = ("starts", "terms", "counts", "keys", "path_hashes")
 _SCHEMA = (
     "shard int, block int, documents int, starts binary, terms binary, counts binary, keys binary, path_hashes binary, "
+    "contents binary, "
     "tree_paths array<array<string>>, tree_hashes array<bigint>, tree_documents array<bigint>, "
     "tree_tokens array<double>, tree_tokens_squared array<double>, tree_tokens_cubed array<double>, tokens double, "
     + ", ".join(f"{reason} bigint" for reason in DROP_REASONS)
@@ -83,6 +85,14 @@ class CountDecoder:
         return self.node_ids[at].astype(np.int32)
 
 
+def joined_identities(rows: pa.Table) -> tuple[np.ndarray, np.ndarray]:
+    """Hashes of identity and content of the documents in packed rows; two arrays of shape (n,)."""
+    keys, contents = (
+        b"".join(value.as_buffer() for chunk in rows[name].chunks for value in chunk) for name in ("keys", "contents")
+    )
+    return np.frombuffer(keys, np.int64), np.frombuffer(contents, np.uint32)
+
+
 def _narrow(values: np.ndarray) -> bytes:
     """Whole numbers in as few bytes as hold the largest; the reader derives the width from the length."""
     largest = int(values.max()) if len(values) else 0
@@ -119,6 +129,7 @@ class _Packer:
             "terms": [_narrow(counts.indices)], "counts": [_narrow(counts.data)],
             "keys": [table["key"].to_numpy().astype(np.int64).tobytes()],
             "path_hashes": [table["path_hash"].to_numpy().astype(np.int64).tobytes()],
+            "contents": [_contents(counts, table["path_hash"].to_numpy()).tobytes()],
             **{name: _one_list(value) for name, value in tree.items()}, "tokens": [float(counts.data.sum())],
             **{reason: [drops[reason]] for reason in DROP_REASONS},
         }
@@ -145,6 +156,14 @@ def clean(table: pa.Table, settings: PackSettings) -> tuple[pa.Table, dict[str, 
     drops["too_short"] = int((usable & ~keep_rows).sum())
     rows = np.flatnonzero(keep_rows)
     return table.take(pa.array(rows)), drops, counts[rows]
+
+
+def _contents(counts: sp.csr_matrix, path_hashes: np.ndarray) -> np.ndarray:
+    """A 32-bit hash of each document's words, counts and path, whatever the order of its words; shape (n,)."""
+    pairs = next_bits(counts.indices.astype(np.uint64)) ^ counts.data.astype(np.uint64)
+    ends = np.concatenate((np.zeros(1, np.uint64), np.cumsum(next_bits(pairs), dtype=np.uint64)))
+    words = ends[counts.indptr[1:]] - ends[counts.indptr[:-1]]
+    return (next_bits(words ^ path_hashes.astype(np.int64).view(np.uint64)) >> np.uint64(32)).astype(np.uint32)
 
 
 def _matrix(table: pa.Table, vocab_size: int) -> tuple[np.ndarray, np.ndarray, sp.csr_matrix]:
@@ -195,7 +214,7 @@ def _tree_counts(table: pa.Table, lengths: np.ndarray) -> dict[str, pa.Array]:
 _ARROW_SCHEMA = pa.schema([
     ("shard", pa.int32()), ("block", pa.int32()), ("documents", pa.int32()),
     ("starts", pa.binary()), ("terms", pa.binary()), ("counts", pa.binary()), ("keys", pa.binary()),
-    ("path_hashes", pa.binary()),
+    ("path_hashes", pa.binary()), ("contents", pa.binary()),
     ("tree_paths", pa.list_(pa.list_(pa.string()))), ("tree_hashes", pa.list_(pa.int64())),
     ("tree_documents", pa.list_(pa.int64())), ("tree_tokens", pa.list_(pa.float64())),
     ("tree_tokens_squared", pa.list_(pa.float64())), ("tree_tokens_cubed", pa.list_(pa.float64())),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from spectral_spark.data.count_batch import CountBatch
+from spectral_spark.data.count_batch import CountBatch, selected_documents
 from spectral_spark.errors import InputError, SettingsError
 
 FEWEST_WORDS = 3
@@ -44,16 +44,7 @@ def drop_short(batch: CountBatch, minimum: int = FEWEST_WORDS) -> tuple[CountBat
     """The documents with at least ``minimum`` words, and the number of those with fewer."""
     keep = batch.lengths >= minimum
     dropped = int(len(keep) - keep.sum())
-    return (batch, 0) if dropped == 0 else (selected(batch, keep), dropped)
-
-
-def selected(batch: CountBatch, keep: np.ndarray) -> CountBatch:
-    """The documents where ``keep``, a bool array of shape (n,), is true, in their order."""
-    sizes = np.diff(batch.indptr)
-    entries = np.repeat(keep, sizes)
-    indptr = np.concatenate(([0], np.cumsum(sizes[keep]))).astype(batch.indptr.dtype)
-    return CountBatch(indptr, batch.terms[entries], batch.counts[entries], batch.nodes[keep], batch.keys[keep],
-                      batch.vocab_size)
+    return (batch, 0) if dropped == 0 else (selected_documents(batch, keep), dropped)
 
 
 def prepared(batch: CountBatch, vocab_size: int, cap: int | None) -> tuple[CountBatch, int]:

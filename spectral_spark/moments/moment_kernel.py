@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from spectral_spark.data.count_batch import CountBatch
-from spectral_spark.moments.clean_counts import prepared, selected
+from spectral_spark.data.count_batch import CountBatch, selected_documents
+from spectral_spark.moments.clean_counts import prepared
 from spectral_spark.moments.group_moments import GroupSums
 from spectral_spark.moments.leaf_moments import LeafSums, sums_arrays
 from spectral_spark.moments.projection import ProjectedBatch, WordIndex
@@ -84,7 +84,7 @@ class MomentAccumulator:
             return
         slot = self._slot[documents.nodes]
         for number in np.unique(slot):
-            self._add(selected(documents, slot == number), self._slots[number])
+            self._add(selected_documents(documents, slot == number), self._slots[number])
 
     def _add(self, documents: CountBatch, sums: LeafSums) -> None:
         batch = ProjectedBatch(documents, self._basis, self._index)

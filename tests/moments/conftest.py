@@ -7,8 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from spectral_spark.data.count_batch import CountBatch
-from spectral_spark.moments.clean_counts import selected
+from spectral_spark.data.count_batch import CountBatch, selected_documents
 
 
 def batch_of(counts: np.ndarray, nodes: np.ndarray | None = None) -> CountBatch:
@@ -25,7 +24,7 @@ def batch_of(counts: np.ndarray, nodes: np.ndarray | None = None) -> CountBatch:
 def slices(batch: CountBatch, size: int) -> list[CountBatch]:
     """Consecutive batches of ``size`` documents."""
     order = np.arange(batch.n_documents) // size
-    return [selected(batch, order == number) for number in range(order.max(initial=-1) + 1)]
+    return [selected_documents(batch, order == number) for number in range(order.max(initial=-1) + 1)]
 
 
 def run(kernel: object, shared: Mapping[str, np.ndarray], batches: Iterable[CountBatch]) -> dict[str, np.ndarray]:

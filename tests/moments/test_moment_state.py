@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from spectral_spark.data.count_batch import CountBatch
+from spectral_spark.data.count_batch import CountBatch, selected_documents
 from spectral_spark.errors import FormatError, InputError
 from spectral_spark.files.directories import new_directory, open_directory
 from spectral_spark.files.fingerprint import fingerprint
 from spectral_spark.ingest.simulate import SimulatedCorpus, simulate_hdp
 from spectral_spark.moments.basis import Basis
-from spectral_spark.moments.clean_counts import selected
 from spectral_spark.moments.moment_plan import MomentPlan
 from spectral_spark.moments.moment_state import MomentState, node_state_bytes
 from spectral_spark.solve.solve_state import solve_state
@@ -47,12 +46,12 @@ def collect(
     census = Census.count(own, nodes, batch.lengths)
     plan = MomentPlan.make(in_basis or basis(), census, weighting, **settings)  # type: ignore[arg-type]
     half = batch.keys % 2 == 0
-    sums = [brute.run(plan.kernel, plan.shared, brute.slices(selected(batch, part), 16)) for part in (half, ~half)]
+    sums = [brute.run(plan.kernel, plan.shared, brute.slices(selected_documents(batch, part), 16)) for part in (half, ~half)]
     return plan.finish(*sums, sources=[source or fingerprint(batch.counts, batch.terms)])
 
 
 def parts(corpus: SimulatedCorpus, assignment: np.ndarray) -> list[CountBatch]:
-    return [selected(corpus.batch, assignment == number) for number in np.unique(assignment)]
+    return [selected_documents(corpus.batch, assignment == number) for number in np.unique(assignment)]
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
@@ -109,8 +108,8 @@ def test_removed_documents_leave_no_trace(brute: SimpleNamespace, corpus: Simula
     gone = (corpus.batch.nodes == 3) | (np.arange(130) % 5 == 0)  # a whole node, and some of the others
     settings = {"weighting": weighting, "node_states": weighting == "uniform"}
     whole = collect(brute, corpus.batch, corpus.tree, **settings)
-    removed = collect(brute, selected(corpus.batch, gone), corpus.tree, **settings)
-    rest = collect(brute, selected(corpus.batch, ~gone), corpus.tree, **settings)
+    removed = collect(brute, selected_documents(corpus.batch, gone), corpus.tree, **settings)
+    rest = collect(brute, selected_documents(corpus.batch, ~gone), corpus.tree, **settings)
     left = whole - removed
     assert left.documents == rest.documents
     for found, true in zip(vars(left.root()).values(), vars(rest.root()).values(), strict=True):
@@ -174,7 +173,7 @@ def test_different_bases_vocabularies_and_settings_are_refused(
         state + collect(brute, other, corpus.tree, in_basis=basis(0, "other words"))
     with pytest.raises(InputError, match="weighting is 'tokens' in one state and 'ess'"):
         state + collect(brute, other, corpus.tree, "ess")
-    capped = selected(other, other.lengths > 20)
+    capped = selected_documents(other, other.lengths > 20)
     with pytest.raises(InputError, match="cap is None in one state and 4"):
         state + collect(brute, capped, corpus.tree, cap=4)
     with pytest.raises(InputError, match="MiB for this tree"):
@@ -182,7 +181,7 @@ def test_different_bases_vocabularies_and_settings_are_refused(
 
 
 def test_one_document_is_no_sample_to_choose_k_from(brute: SimpleNamespace, corpus: SimulatedCorpus) -> None:
-    state = collect(brute, selected(corpus.batch, np.arange(130) == 7), corpus.tree)
+    state = collect(brute, selected_documents(corpus.batch, np.arange(130) == 7), corpus.tree)
     assert np.isfinite(state.root().third).all()
     with pytest.raises(InputError, match="both need documents"):
         solve_state(state, "auto")
