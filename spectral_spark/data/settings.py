@@ -105,6 +105,9 @@ HDP = SettingsTable(
         "equally, 1 counts all groups equally. A document's weight is proportional to (documents in its group)^-B, and "
         "at most 16 times that of a document in the largest group.", aliases=("balance",),
     ),
+    Setting("replayWords", Whole(0), 6_000_000,
+            "Size of the sample of documents, as word ids and counts without text, that stays with the model so that "
+            "updates can refine the topics again; in words. 0 keeps none.", aliases=("replay_size", "keep_sample")),
     _CHECKPOINT_DIR,
     _SEED,
     Setting("rankRule", Choice(("noise-floor", "gap", "paper")), "noise-floor",

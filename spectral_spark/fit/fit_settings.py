@@ -30,6 +30,7 @@ class FitSettings:
     refine_passes: int = HDP.default("refinePasses")
     explore_sweeps: int | str = HDP.default("exploreSweeps")
     group_balance: float = HDP.default("groupBalance")
+    replay_words: int = HDP.default("replayWords")
     seed: int = HDP.default("seed")
 
     def __post_init__(self) -> None:

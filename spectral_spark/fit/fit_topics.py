@@ -23,6 +23,7 @@ from spectral_spark.fit.gibbs_step import sample_topics
 from spectral_spark.fit.moment_step import check_groups, collect_moments, warn_of_fixed_tree
 from spectral_spark.fit.planned_passes import planned_passes
 from spectral_spark.fit.refine_step import settle_topics
+from spectral_spark.fit.remember import kept_sample, known_documents
 from spectral_spark.fit.sample_check import sample_check
 from spectral_spark.fit.solve_step import solve_moments
 from spectral_spark.moments.basis import Basis
@@ -95,7 +96,8 @@ def _fit_counted(
             corpus, basis, topics, run, cap=settings.cap, by_length=weights.by_length, seed=settings.seed
         )
     summary = make_summary(settings, moments, solved.solution, topics, run, corpus.dropped, corpus.tokens)
-    return fitted_topics(topics, moments, replace(summary, sample=sample), vocabulary)
+    fitted = fitted_topics(topics, moments, replace(summary, sample=sample), vocabulary)
+    return replace(fitted, known=known_documents(corpus, run), sample=kept_sample(corpus, settings))
 
 
 @one_thread
@@ -124,6 +126,5 @@ def solve_again(fitted: FittedTopics, settings: FitSettings) -> FittedTopics:
     run.timed("solve", started)
     old = fitted.summary
     summary = make_summary(settings, fitted.moments, solved.solution, solved.topics, run, old.dropped, old.tokens)
-    return fitted_topics(solved.topics, fitted.moments, summary, fitted.vocabulary)
-
-
+    again = fitted_topics(solved.topics, fitted.moments, summary, fitted.vocabulary)
+    return replace(again, known=fitted.known, sample=fitted.sample)

@@ -13,6 +13,8 @@ from spectral_spark.files.model_files import NodeTable, TopicModelFiles
 from spectral_spark.fit.fit_run import Run
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.fit_summary import FitSummary
+from spectral_spark.moments.kept_sample import KeptSample
+from spectral_spark.moments.known_documents import KnownDocuments
 from spectral_spark.moments.moment_state import MomentState
 from spectral_spark.solve.topic_solution import TopicSolution
 from spectral_spark.tree.bounds import moment_bound, tensor_bound
@@ -58,6 +60,8 @@ class FittedTopics:
     moments : the additive summary of the corpus; None in a model that was saved without it.
     document_concentration : total Dirichlet weight of a document's prior.
     changes : how topics moved in an update, or None.
+    known : which documents are in the moments; None in a model of version 0.1.0.
+    sample : documents that stand for all of them in updates, or None.
     """
 
     topics: np.ndarray
@@ -68,13 +72,18 @@ class FittedTopics:
     moments: MomentState | None
     document_concentration: float
     changes: dict[str, Any] | None = None
+    known: KnownDocuments | None = None
+    sample: KeptSample | None = None
 
     @classmethod
-    def from_files(cls, files: TopicModelFiles, moments: MomentState | None) -> "FittedTopics":
+    def from_files(
+        cls, files: TopicModelFiles, moments: MomentState | None, known: KnownDocuments | None = None,
+        sample: KeptSample | None = None,
+    ) -> "FittedTopics":
         summary = FitSummary.fromDict(files.summary)
         return cls(
             files.topics, files.weights, files.vocabulary, files.nodes, summary, moments,
-            float(summary.document_concentration or 1.0), files.changes,
+            float(summary.document_concentration or 1.0), files.changes, known, sample,
         )
 
 

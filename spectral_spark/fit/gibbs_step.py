@@ -22,13 +22,18 @@ from spectral_spark.tree.group_balance import group_weights
 
 def sample_topics(start: Topics, corpus: CountedCorpus, settings: FitSettings, run: Run) -> RefineState:
     """The state that refinement continues from: the topics as they are, or after Gibbs sampling if asked for."""
+    state = start_state(start, corpus, settings)
+    return _after_sampling(state, corpus, settings, run) if settings.explores else state
+
+
+def start_state(start: Topics, corpus: CountedCorpus, settings: FitSettings) -> RefineState:
+    """Topics as the state that sampling and refinement work on."""
     tree = corpus.census.tree
-    state = RefineState.start(
+    return RefineState.start(
         start.topics, start.weights, tree.parent, tree.level, float(corpus.tokens), float(corpus.documents),
         node_proportions=_smoothed(start.node_proportions),
         node_weight=group_weights(corpus.census, settings.group_balance),
     )
-    return _after_sampling(state, corpus, settings, run) if settings.explores else state
 
 
 def refine_options(corpus: CountedCorpus, settings: FitSettings) -> RefineSettings:

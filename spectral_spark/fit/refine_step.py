@@ -23,10 +23,12 @@ from spectral_spark.refine.refine_settings import RefineSettings
 from spectral_spark.refine.refine_state import RefineState
 
 
-def settle_topics(start: RefineState, corpus: CountedCorpus, settings: FitSettings, run: Run) -> Topics:
-    """``settings.refine_passes`` passes over the corpus, then the exact steps that settle the topics."""
+def settle_topics(
+    start: RefineState, corpus: CountedCorpus, settings: FitSettings, run: Run, *, passes: int | None = None
+) -> Topics:
+    """``passes`` (or ``settings.refine_passes``) passes over the corpus, then exact steps that settle the topics."""
     state, options = start, refine_options(corpus, settings)
-    for number in range(settings.refine_passes):
+    for number in range(settings.refine_passes if passes is None else passes):
         state = _refine_pass(state, f"refine {number + 1}", corpus, options, run)
     state = drop_dead(state, options)
     for number in range(options.settling):

@@ -1,19 +1,26 @@
 """Replay: refines an updated model over a sample of its old documents together with the new ones."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from spectral_spark.engine.choose_corpus import open_documents
 from spectral_spark.engine.documents import DocumentColumns, DocumentFrame, inspect_documents
 from spectral_spark.engine.pack_counts import PackSettings
+from spectral_spark.engine.sample_corpus import open_sample
 from spectral_spark.fit.fit_run import Run
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.fitted_topics import Topics
-from spectral_spark.fit.gibbs_step import sample_topics
+from spectral_spark.fit.gibbs_step import sample_topics, start_state
 from spectral_spark.fit.refine_step import settle_topics
+from spectral_spark.moments.kept_sample import KeptSample
 from spectral_spark.tree.nodes import DocumentTree
+
+REPLAY_SWEEPS = 15          # chosen by measurement: benchmarks/nights.py
+SAME_TOPIC = 0.5            # a topic that keeps this much of its mass is moved, another one is replaced
+SHRINK = 0.01               # a word keeps at least this share of what the sample says it has
 
 
 def documents_to_replay(
@@ -54,3 +61,43 @@ def _put_back(topics: Topics, tree: DocumentTree, refined: Topics, seen: Documen
         if path in known:
             rows[node] = known[path]
     return rows
+
+
+def replayed_sample(
+    topics: Topics, tree: DocumentTree, sample: KeptSample, settings: FitSettings, run: Run, spark: SparkSession
+) -> Topics:
+    """A short Gibbs warm-up and an exact step of EM over the sample that was kept with the model.
+
+    If the sample is a part of the documents, the topics of all of them move by what the sample's topics moved.
+    """
+    started = time.perf_counter()
+    corpus = open_sample(spark, sample.documents, sample.paths, settings.cap, run.progress)
+    seen = corpus.census.tree
+    proportions = seen.inherit(tree.paths, topics.node_proportions, topics.weights)
+    start, quick = replace(topics, node_proportions=proportions), _quick(settings)
+    sampled = sample_topics(start, corpus, quick, run)
+    refined = settle_topics(sampled, corpus, quick, run, passes=int(not quick.explores))
+    if sample.rate < 1.0 and refined.topics.shape == topics.topics.shape:
+        before = settle_topics(start_state(start, corpus, quick), corpus, quick, Run(run.progress), passes=0)
+        refined = _moved(topics, before, refined)
+    report = {
+        "documents": len(sample), "words": sample.words, "rate": round(sample.rate, 6),
+        "sweeps": refined.report["sweeps"], "seconds": round(time.perf_counter() - started, 3),
+    }
+    result = replace(refined, node_proportions=_put_back(topics, tree, refined, seen))
+    return replace(result, report={**result.report, "replay": report})
+
+
+def _quick(settings: FitSettings) -> FitSettings:
+    """The settings with fewer sweeps: the topics need not be found from nothing."""
+    asked = settings.explore_sweeps
+    return replace(settings, explore_sweeps=REPLAY_SWEEPS if asked == "auto" else min(int(asked), REPLAY_SWEEPS))
+
+
+def _moved(topics: Topics, before: Topics, after: Topics) -> Topics:
+    """The topics of all documents, moved from the sample's topics before to those after; changed ones are replaced."""
+    old, sample_old, sample_new = (part.topics * part.weights for part in (topics, before, after))
+    same = 1.0 - 0.5 * np.abs(before.topics - after.topics).sum(axis=0) >= SAME_TOPIC
+    counts = np.where(same, np.maximum(old + sample_new - sample_old, SHRINK * sample_new), sample_new)
+    weights = counts.sum(axis=0)
+    return replace(after, topics=counts / weights, weights=weights / weights.sum())

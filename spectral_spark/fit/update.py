@@ -9,21 +9,24 @@ from pyspark.sql import DataFrame
 
 from spectral_spark.data.one_thread import one_thread
 from spectral_spark.engine.checkpoints import Checkpoints, DirectoryCheckpoints, run_key
-from spectral_spark.engine.choose_corpus import open_documents
 from spectral_spark.engine.corpus import CountedCorpus
 from spectral_spark.engine.documents import DocumentColumns, DocumentFrame, inspect_documents
 from spectral_spark.engine.pack_counts import PackSettings
 from spectral_spark.engine.progress import Progress
 from spectral_spark.errors import InputError
 from spectral_spark.files.fingerprint import fingerprint
+from spectral_spark.fit.arrivals import Arrivals, DocumentTally, open_arrivals
 from spectral_spark.fit.fit_run import Run
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.fitted_topics import FittedTopics, Topics, fitted_topics, make_summary
 from spectral_spark.fit.moment_step import can_grow, check_groups, check_room, collect_moments
-from spectral_spark.fit.replay import documents_to_replay, replayed_topics
+from spectral_spark.fit.remember import kept_sample
+from spectral_spark.fit.replay import documents_to_replay, replayed_sample, replayed_topics
 from spectral_spark.fit.sample_check import Drift, sample_check
 from spectral_spark.fit.solve_step import Solved, solve_moments
 from spectral_spark.fit.topic_matching import describe_match, match_topics
+from spectral_spark.moments.kept_sample import KeptSample
+from spectral_spark.moments.known_documents import KnownDocuments
 from spectral_spark.moments.moment_state import MomentState
 from spectral_spark.moments.sources import removal
 from spectral_spark.refine.fold_in import FoldInKernel
@@ -75,69 +78,100 @@ def update_topics(
         documents stand for them.
     """
     options, started = options or UpdateOptions(), time.perf_counter()
-    moments, settings = _known(fitted)
+    moments, settings = growing(fitted)
     source = inspect_documents(frame, columns, layers=settings.tree_layers, vocab_size=len(fitted.topics))
-    if _already(moments, source.fingerprint, options):
+    if fitted.known is None and _already(moments, source.fingerprint, options):
         return fitted
     again = None
     if replay is not None and settings.refine_passes:
         new = None if options.remove else frame
         again = documents_to_replay(replay, new, columns, settings, source.vocab_size)
+    replayed = again is not None or fitted.sample is not None
     run = Run(progress or Progress(), _checkpoints(fitted, moments, source, again, options))
-    run.progress.plan(_planned_passes(settings, again is not None), source.rows)
-    with open_documents(source, PackSettings(source.vocab_size, settings.cap), progress=run.progress) as corpus:
+    run.progress.plan(_planned_passes(settings, again is not None, replayed), source.rows)
+    packing = PackSettings(source.vocab_size, settings.cap)
+    with open_arrivals(
+        source, packing, fitted.known, remove=options.remove, skip_known=options.skip_known, progress=run.progress
+    ) as arrivals:
+        run.finished_pass("census", source.rows, started)
+        if arrivals.corpus is None:
+            return unchanged(fitted, arrivals.tally)
+        corpus = arrivals.corpus
         check_groups(corpus, settings)
         check_room(corpus, moments.basis, settings)
-        run.finished_pass("census", source.rows, started)
-        arriving = collect_moments(corpus, moments.basis, settings, run, source.fingerprint)
+        name = _source_name(moments, arrivals, options)
+        arriving = collect_moments(corpus, moments.basis, settings, run, name)
         total = moments - arriving if options.remove else moments + arriving
         _warn_of_lost_groups(moments, total, run)
         drift = _drift(fitted, corpus, moments, settings, run, options)
-        solved = solve_moments(total, _as_before(settings, fitted), None, run)
+        solved = solve_moments(total, as_before(settings, fitted), None, run)
         largest = (moments if options.remove else total).census       # documents leave with the weight they came with
         weights = _weights_in(largest, settings.group_balance, corpus.census.tree)
         topics = _followed(fitted, solved, total, corpus, weights, settings, run, options)
+        sample = _sample_after(fitted.sample, arrivals, corpus, settings, options)
     if again is not None:
         topics = replayed_topics(topics, total.census.tree, again, settings, run)
+    elif sample is not None and len(sample):
+        topics = replayed_sample(topics, total.census.tree, sample, settings, run, frame.sparkSession)
     run.checkpoints.clear()
     run.timed("total", started)
     sign = -1 if options.remove else 1
     tokens = fitted.summary.tokens + sign * corpus.tokens
     dropped = {name: fitted.summary.dropped.get(name, 0) + sign * count for name, count in corpus.dropped.items()}
-    return _finished(fitted, topics, solved, total, run, tokens, dropped, settings, drift)
+    result = finished(fitted, topics, solved, total, run, tokens, dropped, settings, drift, arrivals.tally)
+    return replace(result, known=_known_after(fitted.known, arrivals, options), sample=sample)
 
 
-@one_thread
-def merge_topics(fitted: FittedTopics, other: FittedTopics) -> FittedTopics:
-    """A model of the documents of both, made in the same basis; no documents are needed."""
-    started = time.perf_counter()
-    moments, settings = _known(fitted)
-    theirs, _ = _known(other)
-    if fitted.vocabulary and other.vocabulary and fitted.vocabulary != other.vocabulary:
-        raise InputError("the models have different vocabularies; fit both with one basis (same words, same order)")
-    total = moments + theirs
-    run = Run()
-    solved = solve_moments(total, _as_before(settings, fitted), None, run)
-    topics = _ordered(solved.topics, fitted)
-    if settings.refine_passes:
-        topics = _merged(fitted, other, total)
-    run.timed("total", started)
-    dropped = {
-        name: fitted.summary.dropped.get(name, 0) + other.summary.dropped.get(name, 0)
-        for name in {**fitted.summary.dropped, **other.summary.dropped}
-    }
-    tokens = fitted.summary.tokens + other.summary.tokens
-    merged = _finished(fitted, topics, solved, total, run, tokens, dropped, settings, None)
-    return replace(merged, summary=replace(merged.summary, extra=_both_corpora(merged.summary.extra, other)))
+def _source_name(moments: MomentState, arrivals: Arrivals, options: UpdateOptions) -> str:
+    """The fingerprint of the documents, marked where the same batch has come or gone before.
+
+    Single documents are told apart already, so a batch may come again after it was removed in other parts.
+    """
+    name = arrivals.source
+    if arrivals.identities is not None:
+        while (removal(name) if options.remove else name) in moments.sources:
+            name += "+"
+    return name
 
 
-def _planned_passes(settings: FitSettings, replayed: bool) -> int:
-    """Census, moments and the drift check; absorbing, if topics are refined; census, sampling and refinement again."""
-    again = 1 + settings.explores + settings.all_refine_passes if replayed else 0
-    return 3 + (settings.refine_passes > 0) + again
+def _known_after(
+    known: KnownDocuments | None, arrivals: Arrivals, options: UpdateOptions
+) -> KnownDocuments | None:
+    if known is None or arrivals.identities is None:
+        return None
+    return known - arrivals.identities if options.remove else known + arrivals.identities
 
 
-def _known(fitted: FittedTopics) -> tuple[MomentState, FitSettings]:
+def _sample_after(
+    sample: KeptSample | None, arrivals: Arrivals, corpus: CountedCorpus, settings: FitSettings, options: UpdateOptions
+) -> KeptSample | None:
+    """The sample with its share of the arriving documents, or without those that leave."""
+    if sample is None or arrivals.identities is None:
+        return None
+    if options.remove:
+        return sample.without(arrivals.identities.keys)
+    arriving = kept_sample(corpus, settings)
+    return sample if arriving is None else sample + arriving
+
+
+def unchanged(fitted: FittedTopics, tally: DocumentTally | None) -> FittedTopics:
+    """The same model, which says that there was nothing to do."""
+    match = match_topics(fitted.topics, fitted.topics)
+    changes = describe_match(match, fitted.weights, fitted.weights)
+    changes["documents_before"] = changes["documents_after"] = fitted.summary.documents
+    changes |= {"documents": tally.as_dict() if tally else None, "drift": None}
+    return replace(fitted, changes=changes)
+
+
+def _planned_passes(settings: FitSettings, again: bool, replayed: bool) -> int:
+    """Census, moments and the drift check; folding in, if topics are refined; and what replays old documents."""
+    passes = 1 + settings.all_refine_passes if again else 1 + (not settings.explores)
+    more = settings.explores + passes if replayed and settings.refine_passes else 0
+    return 3 + (settings.refine_passes > 0) + more
+
+
+def growing(fitted: FittedTopics) -> tuple[MomentState, FitSettings]:
+    """Moments and settings of a model that documents can be added to."""
     if fitted.moments is None:
         raise InputError("this model was saved without its moments, so nothing can be added; fit it again")
     if not can_grow(fitted.moments):
@@ -181,7 +215,7 @@ def _already(moments: MomentState, source: str, options: UpdateOptions) -> bool:
     return done
 
 
-def _as_before(settings: FitSettings, fitted: FittedTopics) -> FitSettings:
+def as_before(settings: FitSettings, fitted: FittedTopics) -> FitSettings:
     """The settings with the concentrations that were chosen when the model was fitted."""
     chosen = fitted.summary.spectral_concentrations
     return replace(settings, concentrations=tuple(chosen)) if settings.concentrations == "auto" and chosen else settings
@@ -213,7 +247,7 @@ def _followed(
     The statistics of the old documents are one sum for all groups, and keep the weights they were counted with.
     """
     if settings.refine_passes == 0:
-        return _ordered(solved.topics, fitted)
+        return ordered(solved.topics, fitted)
     start = _grown(fitted, solved, settings)
     tree = corpus.census.tree
     priors = tree.inherit(fitted.nodes.paths, _widened(fitted.nodes.proportions, start.weights), start.weights)
@@ -283,7 +317,8 @@ def _node_proportions(
     return rows
 
 
-def _ordered(topics: Topics, fitted: FittedTopics) -> Topics:
+def ordered(topics: Topics, fitted: FittedTopics) -> Topics:
+    """The topics in the order of the model before."""
     order = match_topics(topics.topics, fitted.topics).order
     return replace(
         topics, topics=topics.topics[:, order], weights=topics.weights[order],
@@ -291,42 +326,11 @@ def _ordered(topics: Topics, fitted: FittedTopics) -> Topics:
     )
 
 
-def _merged(fitted: FittedTopics, other: FittedTopics, total: MomentState) -> Topics:
-    """Refined topics of two models: matched ones are averaged by their words, the others stand beside them."""
-    match = match_topics(other.topics, fitted.topics)
-    k, fresh = fitted.topics.shape[1], int((match.previous < 0).sum())
-    mine = fitted.topics * (fitted.weights * fitted.summary.tokens)
-    theirs = other.topics * (other.weights * other.summary.tokens)
-    statistics = np.hstack([mine, np.zeros((len(mine), fresh))])
-    place = np.where(match.previous >= 0, match.previous, k + np.cumsum(match.previous < 0) - 1)
-    statistics[:, place] += theirs[:, match.order]
-    tree = total.census.tree
-    counts = np.zeros((len(tree), k + fresh))
-    counts[tree.assign(fitted.nodes.paths), :k] += fitted.nodes.proportions * fitted.nodes.documents[:, None]
-    rows = tree.assign(other.nodes.paths)
-    counts[np.ix_(rows, place)] += (other.nodes.proportions * other.nodes.documents[:, None])[:, match.order]
-    weights = statistics.sum(axis=0)
-    proportions = (counts + weights / weights.sum()) / (counts.sum(axis=1, keepdims=True) + 1.0)
-    return Topics(
-        statistics / weights, weights / weights.sum(), proportions, tuple(fitted.summary.concentrations),
-        fitted.document_concentration, {"merged": True},
-    )
-
-
-def _both_corpora(extra: dict[str, Any], other: FittedTopics) -> dict[str, Any]:
-    """With what reading the documents of both models dropped, where both say."""
-    mine, theirs = extra.get("corpus"), other.summary.extra.get("corpus")
-    if not mine or not theirs:
-        return extra
-    one, two = mine.get("dropped", {}), theirs.get("dropped", {})
-    dropped = {reason: one.get(reason, 0) + two.get(reason, 0) for reason in one | two}
-    return {**extra, "corpus": {**mine, "dropped": dropped}}
-
-
-def _finished(
+def finished(
     fitted: FittedTopics, topics: Topics, solved: Solved, total: MomentState, run: Run, tokens: int,
-    dropped: dict[str, int], settings: FitSettings, drift: Drift | None,
+    dropped: dict[str, int], settings: FitSettings, drift: Drift | None, tally: DocumentTally | None = None,
 ) -> FittedTopics:
+    """The updated model, with what has changed since the one before."""
     summary = make_summary(settings, total, solved.solution, topics, run, dropped, tokens)
     warnings = [*fitted.summary.extra.get("warnings", []), *run.warnings]
     summary = replace(
@@ -337,5 +341,7 @@ def _finished(
     changes: dict[str, Any] = describe_match(match, fitted.weights, topics.weights[match.order])
     changes["documents_before"], changes["documents_after"] = fitted.summary.documents, summary.documents
     changes["drift"] = drift.as_dict() if drift is not None else None
+    changes["documents"] = tally.as_dict() if tally is not None else None
+    changes["replay"] = topics.report.get("replay")
     result = fitted_topics(topics, total, summary, fitted.vocabulary, order=match.order)
     return replace(result, changes=changes)

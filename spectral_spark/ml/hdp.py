@@ -33,8 +33,9 @@ from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.fit_summary import FitSummary
 from spectral_spark.fit.fit_topics import basis_of, fit_topics, solve_again
 from spectral_spark.fit.fitted_topics import FittedTopics
+from spectral_spark.fit.merge import merge_topics
 from spectral_spark.fit.reuse import Reused, reusable
-from spectral_spark.fit.update import UpdateOptions, merge_topics, update_topics
+from spectral_spark.fit.update import UpdateOptions, update_topics
 from spectral_spark.ingest.text_recipe import TEXT_JSON, TextCounter, TextRecipe
 from spectral_spark.ml import persistence
 from spectral_spark.ml.document_input import COLUMN_PARAMS, DocumentInput
@@ -46,6 +47,7 @@ from spectral_spark.ml.plots import ModelPictures
 from spectral_spark.ml.training_documents import TrainingDocuments, training_documents
 from spectral_spark.moments.basis import Basis
 from spectral_spark.moments.moment_state import MomentState
+from spectral_spark.moments.remembered_files import read_remembered, write_remembered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -506,7 +508,9 @@ class SpectralHDPModel(ModelPictures, Model, DocumentInput, MLReadable, MLWritab
 
     def merge(self, other: "SpectralHDPModel") -> "SpectralHDPModel":
         """A model of the documents of both; both must have been fitted in the same basis. No documents are needed."""
-        return self._with(merge_topics(self._fitted, other._fitted))
+        return self._with(
+            merge_topics(self._fitted, other._fitted, spark=SparkSession.active(), progress=self._progress)
+        )
 
     def _with(self, fitted: FittedTopics) -> "SpectralHDPModel":
         model: SpectralHDPModel = self._copyValues(SpectralHDPModel(fitted, self._recipe))
@@ -526,6 +530,7 @@ class SpectralHDPModel(ModelPictures, Model, DocumentInput, MLReadable, MLWritab
             write_model_files(staging, self.files)
             if self._fitted.moments is not None:
                 self._fitted.moments.write_into(staging, "moments/")
+            write_remembered(staging, self._fitted.known, self._fitted.sample)
             if self._recipe is not None:
                 staging.write_json(TEXT_JSON, self._recipe.as_dict())
 
@@ -539,7 +544,7 @@ class SpectralHDPModel(ModelPictures, Model, DocumentInput, MLReadable, MLWritab
             recipe = None
             if saved.has(TEXT_JSON):
                 recipe = TextRecipe.from_dict(saved.read_json(TEXT_JSON), f"{saved.path}/{TEXT_JSON}")
-            model = cls(FittedTopics.from_files(files, moments), recipe)
+            model = cls(FittedTopics.from_files(files, moments, *read_remembered(saved)), recipe)
             persistence.restore_params(model, files.metadata, saved.path, retired=("vocabulary",))
             return model
 

@@ -19,18 +19,20 @@ _MODEL = re.compile(r"model-(\d{8,})$")
 def update_from_stream(
     store: str, estimator: SpectralHDP, *, keep: int = 3
 ) -> Callable[[DataFrame, int], None]:
-    """What to give ``DataStreamWriter.foreachBatch``.
+    """Make the function to give to ``DataStreamWriter.foreachBatch``.
 
-    ``store/model-BATCH`` is the model of all documents up to that batch. The first batch is fitted with the estimator,
-    every later one updates the newest model before it. A batch that is played again finds its model and changes
-    nothing; one that was interrupted left nothing and is done again. Where every document of a batch is too short, the
-    model before it is kept and the documents are counted as dropped.
+    The models of a store are numbered in the order they were made; ``store/model-00000007`` holds all documents up to
+    then. The first batch is fitted with the estimator, every later one updates the newest model. Documents are known
+    one by one, so a batch that is played again changes nothing, whatever its number: a stream may be restarted with a
+    new checkpoint location. If every document of a batch is too short, the newest model stays and the documents are
+    counted as dropped.
 
     Parameters
     ----------
     store : directory of the models.
-    estimator : fits the first batch; give it a vocabulary or a fixed vector size.
-    keep : how many models to keep.
+    estimator : fits the first batch; give it a vocabulary or a fixed vector size, and an ``idCol``: without ids, equal
+        documents count as the same document.
+    keep : how many models to keep; the one just made always stays.
 
     Examples
     --------
@@ -40,11 +42,10 @@ def update_from_stream(
         raise SettingsError(f"keep is {keep}; at least the newest model has to stay")
 
     def absorb(frame: DataFrame, batch: int) -> None:
-        known = stored_batches(store)
-        if batch in known or frame.isEmpty():
+        if frame.isEmpty():
             return
-        before = [number for number in known if number < batch]
-        newest = SpectralHDPModel.load(_path(store, max(before))) if before else None
+        numbers = stored_models(store)
+        newest = SpectralHDPModel.load(_path(store, numbers[-1])) if numbers else None
         try:
             model = newest.update(frame, skipKnown=True) if newest else estimator.fit(frame)
         except NoDocumentsError as error:
@@ -52,8 +53,12 @@ def update_from_stream(
             if newest is None:
                 return
             model = _with_dropped(newest, error.dropped)
-        model.save(_path(store, batch))
-        for number in sorted([*known, batch])[:-keep]:
+        if newest is not None and model.summary is newest.summary:
+            _log.info("batch %d: every document is in the model already", batch)
+            return
+        made = numbers[-1] + 1 if numbers else 0
+        model.save(_path(store, made))
+        for number in [*numbers, made][:-keep]:
             storage.remove(_path(store, number))
 
     return absorb
@@ -66,8 +71,8 @@ def _with_dropped(model: SpectralHDPModel, dropped: dict[str, int]) -> SpectralH
     return model._with(replace(model._fitted, summary=replace(summary, dropped=total)))
 
 
-def stored_batches(store: str) -> list[int]:
-    """The batches a store has models of, in order."""
+def stored_models(store: str) -> list[int]:
+    """The numbers of the models in a store, oldest first."""
     filesystem, inside = storage.resolve(store)
     if filesystem.get_file_info(inside).type != fs.FileType.Directory:
         return []
@@ -77,11 +82,11 @@ def stored_batches(store: str) -> list[int]:
 
 def newest_model(store: str) -> SpectralHDPModel:
     """The model of everything that has arrived."""
-    batches = stored_batches(store)
-    if not batches:
+    numbers = stored_models(store)
+    if not numbers:
         raise SettingsError(f"there is no model in '{store}' yet")
-    return SpectralHDPModel.load(_path(store, batches[-1]))
+    return SpectralHDPModel.load(_path(store, numbers[-1]))
 
 
-def _path(store: str, batch: int) -> str:
-    return f"{store.rstrip('/')}/model-{batch:08d}"
+def _path(store: str, number: int) -> str:
+    return f"{store.rstrip('/')}/model-{number:08d}"

@@ -46,7 +46,8 @@ def collect(
     census = Census.count(own, nodes, batch.lengths)
     plan = MomentPlan.make(in_basis or basis(), census, weighting, **settings)  # type: ignore[arg-type]
     half = batch.keys % 2 == 0
-    sums = [brute.run(plan.kernel, plan.shared, brute.slices(selected_documents(batch, part), 16)) for part in (half, ~half)]
+    parts = (selected_documents(batch, part) for part in (half, ~half))
+    sums = [brute.run(plan.kernel, plan.shared, brute.slices(part, 16)) for part in parts]
     return plan.finish(*sums, sources=[source or fingerprint(batch.counts, batch.terms)])
 
 

@@ -1,0 +1,30 @@
+"""Remember: what a model keeps of its documents for later updates, which documents they are and a sample of them."""
+
+from spectral_spark.engine.corpus import CountedCorpus
+from spectral_spark.fit.fit_run import Run
+from spectral_spark.fit.fit_settings import FitSettings
+from spectral_spark.fit.gibbs_step import sample_rounds
+from spectral_spark.moments.kept_sample import KeptSample
+from spectral_spark.moments.known_documents import BYTES_PER_DOCUMENT, KnownDocuments
+
+MOST_KNOWN = 50_000_000         # documents: 600 MB on the driver
+
+
+def known_documents(corpus: CountedCorpus, run: Run) -> KnownDocuments | None:
+    """Which documents are in the moments; None, with a warning, if there are too many to keep apart."""
+    if corpus.documents > MOST_KNOWN:
+        size = corpus.documents * BYTES_PER_DOCUMENT / 1e9
+        run.warn(f"knowing each of {corpus.documents:,} documents would take {size:,.1f} GB, so updates will recognise "
+                 "only batches that are equal as a whole; keep batches from overlapping")
+        return None
+    return KnownDocuments(*corpus.packed.identities())
+
+
+def kept_sample(corpus: CountedCorpus, settings: FitSettings) -> KeptSample | None:
+    """A sample of about ``replayWords`` words; None if none is to be kept or updates would not use it."""
+    if not settings.replay_words or not settings.refine_passes:
+        return None
+    rounds = sample_rounds(corpus, settings.replay_words)
+    return KeptSample.of(
+        corpus.packed.sample(rounds), corpus.census.tree.paths, corpus.vocab_size, 1.0 / rounds, settings.replay_words
+    )
