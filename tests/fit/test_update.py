@@ -18,7 +18,7 @@ from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.evaluate.recovery import recovery
 from spectral_spark.fit import moment_step
 from spectral_spark.fit.topic_matching import describe_match, match_topics
-from spectral_spark.ml.streaming import newest_model, stored_batches, update_from_stream
+from spectral_spark.ml.streaming import newest_model, stored_models, update_from_stream
 
 ARRAYS = {"termsCol": "terms", "countsCol": "counts", "pathCol": "path", "idCol": "doc_id", "vocabSize": 300}
 
@@ -247,16 +247,16 @@ def test_a_stream_counts_every_batch_once(spark: SparkSession, days: list[DataFr
     absorb = update_from_stream(store, estimator(), keep=2)
     query = stream.writeStream.foreachBatch(absorb).option("checkpointLocation", str(tmp_path / "c"))
     query.trigger(availableNow=True).start().awaitTermination()
-    assert stored_batches(store) == [1, 2]
+    assert stored_models(store) == [1, 2]
     model = newest_model(store)
     assert model.summary.documents == sum(day.count() for day in days)
     absorb(days[2], 2)
     assert newest_model(store).moments == model.moments
     short = days[0].limit(7).withColumns({"terms": F.slice("terms", 1, 1), "counts": F.array(F.lit(1))})
     update_from_stream(str(tmp_path / "other"), estimator())(short, 0)
-    assert stored_batches(str(tmp_path / "other")) == []
+    assert stored_models(str(tmp_path / "other")) == []
     absorb(short, 3)
-    assert stored_batches(store) == [2, 3]
+    assert stored_models(store) == [2, 3]
     assert newest_model(store).moments == model.moments
     assert sum(newest_model(store).summary.dropped.values()) == sum(model.summary.dropped.values()) + 7
 
