@@ -6,8 +6,7 @@ import numpy as np
 from pyspark.sql import SparkSession
 
 from spectral_spark.data.count_batch import CountBatch
-from spectral_spark.engine.corpus import PathCounts
-from spectral_spark.engine.corpus import CountedCorpus
+from spectral_spark.engine.corpus import CountedCorpus, PathCounts
 from spectral_spark.engine.driver_corpus import DriverCorpus
 from spectral_spark.engine.memory import driver_threads
 from spectral_spark.engine.pack_counts import BLOCK_DOCUMENTS

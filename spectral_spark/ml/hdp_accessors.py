@@ -40,6 +40,7 @@ class HDPModelParams(TableParams, HasFeaturesCol, HasSeed, HasSolver):
     refinePasses: "Param[Any]" = param(HDP["refinePasses"])
     exploreSweeps: "Param[Any]" = param(HDP["exploreSweeps"])
     groupBalance: "Param[Any]" = param(HDP["groupBalance"])
+    replayWords: "Param[Any]" = param(HDP["replayWords"])
     checkpointDir: "Param[Any]" = param(HDP["checkpointDir"])
     seed: "Param[Any]" = param(HDP["seed"])
     rankRule: "Param[Any]" = param(HDP["rankRule"])
@@ -161,6 +162,12 @@ class HDPModelParams(TableParams, HasFeaturesCol, HasSeed, HasSolver):
         """
         return self._value("groupBalance")
 
+    def getReplayWords(self) -> int:
+        """Size of the sample of documents, as word ids and counts without text, that stays with the model so that
+        updates can refine the topics again; in words. 0 keeps none.
+        """
+        return self._value("replayWords")
+
     def getCheckpointDir(self) -> str | None:
         """Directory that keeps finished passes until the fit is done, so that the same fit resumes after it was killed.
         """
@@ -253,7 +260,7 @@ class HDPEstimatorParams(HDPModelParams):
         topicDistributionCol: str = "topicDistribution", evaluationCol: str = "evaluation",
         vocabulary: Sequence[str] | None = None, vocabSize: int | None = None, solver: str = "polar",
         weighting: str = "tokens", layers: int | str = "all", concentrations: str | float | Sequence[float] = "auto",
-        refinePasses: int = 2, exploreSweeps: int | str = "auto", groupBalance: float = 0.0,
+        refinePasses: int = 2, exploreSweeps: int | str = "auto", groupBalance: float = 0.0, replayWords: int = 6000000,
         checkpointDir: str | None = None, seed: int = 0, rankRule: str = "noise-floor", basisSize: int | str = "auto",
         rangePasses: int = 2, wordScaling: float = 0.25, countCap: float = 16.0, tensors: str = "root",
     ) -> None:
@@ -269,7 +276,7 @@ class HDPEstimatorParams(HDPModelParams):
         topicDistributionCol: str = "topicDistribution", evaluationCol: str = "evaluation",
         vocabulary: Sequence[str] | None = None, vocabSize: int | None = None, solver: str = "polar",
         weighting: str = "tokens", layers: int | str = "all", concentrations: str | float | Sequence[float] = "auto",
-        refinePasses: int = 2, exploreSweeps: int | str = "auto", groupBalance: float = 0.0,
+        refinePasses: int = 2, exploreSweeps: int | str = "auto", groupBalance: float = 0.0, replayWords: int = 6000000,
         checkpointDir: str | None = None, seed: int = 0, rankRule: str = "noise-floor", basisSize: int | str = "auto",
         rangePasses: int = 2, wordScaling: float = 0.25, countCap: float = 16.0, tensors: str = "root",
     ) -> Self:
@@ -350,6 +357,12 @@ class HDPEstimatorParams(HDPModelParams):
         at most 16 times that of a document in the largest group.
         """
         return self._set_given({"groupBalance": value})
+
+    def setReplayWords(self, value: int | None) -> Self:
+        """Size of the sample of documents, as word ids and counts without text, that stays with the model so that
+        updates can refine the topics again; in words. 0 keeps none.
+        """
+        return self._set_given({"replayWords": value})
 
     def setCheckpointDir(self, value: str | None) -> Self:
         """Directory that keeps finished passes until the fit is done, so that the same fit resumes after it was killed.
