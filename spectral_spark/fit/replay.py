@@ -66,7 +66,7 @@ def _put_back(topics: Topics, tree: DocumentTree, refined: Topics, seen: Documen
 def replayed_sample(
     topics: Topics, tree: DocumentTree, sample: KeptSample, settings: FitSettings, run: Run, spark: SparkSession
 ) -> Topics:
-    """A short Gibbs warm-up and an exact step of EM over the sample that was kept with the model.
+    """A short Gibbs warm-up and a pass of EM over the sample that was kept with the model.
 
     If the sample is a part of the documents, the topics of all of them move by what the sample's topics moved.
     """
@@ -76,7 +76,7 @@ def replayed_sample(
     proportions = seen.inherit(tree.paths, topics.node_proportions, topics.weights)
     start, quick = replace(topics, node_proportions=proportions), _quick(settings)
     sampled = sample_topics(start, corpus, quick, run)
-    refined = settle_topics(sampled, corpus, quick, run, passes=int(not quick.explores))
+    refined = settle_topics(sampled, corpus, quick, run)
     if sample.rate < 1.0 and refined.topics.shape == topics.topics.shape:
         before = settle_topics(start_state(start, corpus, quick), corpus, quick, Run(run.progress), passes=0)
         refined = _moved(topics, before, refined)
@@ -89,9 +89,10 @@ def replayed_sample(
 
 
 def _quick(settings: FitSettings) -> FitSettings:
-    """The settings with fewer sweeps: the topics need not be found from nothing."""
+    """Fewer sweeps and one pass: the topics need not be found from nothing."""
     asked = settings.explore_sweeps
-    return replace(settings, explore_sweeps=REPLAY_SWEEPS if asked == "auto" else min(int(asked), REPLAY_SWEEPS))
+    sweeps = REPLAY_SWEEPS if asked == "auto" else min(int(asked), REPLAY_SWEEPS)
+    return replace(settings, explore_sweeps=sweeps, refine_passes=1)
 
 
 def _moved(topics: Topics, before: Topics, after: Topics) -> Topics:

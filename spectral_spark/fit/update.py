@@ -165,7 +165,7 @@ def unchanged(fitted: FittedTopics, tally: DocumentTally | None) -> FittedTopics
 
 def _planned_passes(settings: FitSettings, again: bool, replayed: bool) -> int:
     """Census, moments and the drift check; folding in, if topics are refined; and what replays old documents."""
-    passes = 1 + settings.all_refine_passes if again else 1 + (not settings.explores)
+    passes = 1 + settings.all_refine_passes if again else 1 + RefineSettings.settling
     more = settings.explores + passes if replayed and settings.refine_passes else 0
     return 3 + (settings.refine_passes > 0) + more
 

@@ -95,15 +95,104 @@ def test_the_same_documents_twice_are_refused_or_skipped(
     assert same.topicsMatrix().tobytes() == last.topicsMatrix().tobytes()
 
 
+def test_documents_are_known_one_by_one(spectral_days: list[SpectralHDPModel], days: list[DataFrame]) -> None:
+    monday, known = spectral_days[0], days[0].limit(100).cache()
+    overlap = days[1].unionByName(known)
+    with pytest.raises(InputError, match=r"of [\d,]+ documents 100 are in this model already, so nothing was added"):
+        monday.update(overlap)
+    tuesday = monday.update(overlap, skipKnown=True)
+    assert tuesday.moments.difference(spectral_days[1].moments) < 1e-12
+    assert tuesday.changes is not None
+    assert tuesday.changes["documents"] == {
+        "given": overlap.count(), "taken": days[1].count(), "known": 100, "changed": 0, "absent": 0,
+    }
+    other_words = known.withColumn("terms", F.transform("terms", lambda term: (term + 1) % 300))
+    with pytest.raises(InputError, match="100 have the id of a document of this model but other words"):
+        monday.update(other_words)
+    with pytest.raises(InputError, match="100 have the id of a document"):
+        monday.update(other_words, remove=True)
+    reversed_words = known.withColumns({"terms": F.reverse("terms"), "counts": F.reverse("counts")})
+    with pytest.raises(InputError, match="100 are in this model already"):      # the order of words is no difference
+        monday.update(reversed_words)
+
+
+def test_only_documents_that_are_there_are_removed(
+    spectral_days: list[SpectralHDPModel], days: list[DataFrame]
+) -> None:
+    last = spectral_days[-1]
+    half = days[2].filter(F.substring("doc_id", 2, 9).cast("int") % 4 == 0)
+    rest = days[2].join(half.select("doc_id"), "doc_id", "left_anti").select(*days[2].columns)
+    without = last.update(half, remove=True)
+    assert without.summary.documents == last.summary.documents - half.count()
+    with pytest.raises(InputError, match="are not in this model"):
+        without.update(days[2], remove=True)
+    skipped = without.update(days[2], remove=True, skipKnown=True)
+    assert skipped.moments.difference(spectral_days[1].moments) < 1e-12
+    assert skipped.changes is not None
+    assert (skipped.changes["documents"]["taken"], skipped.changes["documents"]["absent"]) == (
+        rest.count(), half.count())
+    back = skipped.update(days[2])
+    assert back.moments.difference(last.moments) < 1e-12
+
+
+def test_what_is_known_is_saved_and_the_sample_can_be_left_out(
+    days: list[DataFrame], documents: DataFrame, tmp_path: Path
+) -> None:
+    monday = estimator(refinePasses=1).fit(days[0])
+    monday.save(str(tmp_path / "monday"))
+    loaded = SpectralHDPModel.load(str(tmp_path / "monday"))
+    assert loaded._fitted.known == monday._fitted.known
+    one, other = monday.update(days[1]), loaded.update(days[1])
+    assert one.topicsMatrix().tobytes() == other.topicsMatrix().tobytes()
+    assert one.changes is not None
+    assert one.changes["replay"]["documents"] == one.summary.documents
+    assert one.changes["replay"]["rate"] == 1.0
+    assert one.logPerplexity(documents) <= estimator(refinePasses=1).fit(days[0].unionByName(days[1])).logPerplexity(
+        documents) + 0.01
+    private = estimator(refinePasses=1, replayWords=0).fit(days[0])
+    private.save(str(tmp_path / "private"))
+    assert not (tmp_path / "private" / "sample").exists()
+    assert (tmp_path / "monday" / "sample" / "terms.npy").exists()
+    with pytest.raises(InputError, match="are in this model already"):
+        SpectralHDPModel.load(str(tmp_path / "private")).update(days[0])
+
+
+def test_a_small_sample_moves_the_topics_of_all_documents(days: list[DataFrame], documents: DataFrame) -> None:
+    monday = estimator(refinePasses=1, replayWords=20_000).fit(days[0])
+    sample = monday._fitted.sample
+    assert sample is not None
+    assert sample.words <= 20_000
+    tuesday = monday.update(days[1])
+    assert tuesday.changes is not None
+    assert 0 < tuesday.changes["replay"]["rate"] < 1
+    assert tuesday.changes["replay"]["words"] <= 20_000
+    np.testing.assert_allclose(tuesday.topicsMatrix().sum(axis=0), 1)
+    assert tuesday.topicsMatrix().min() > 0
+    assert tuesday.logPerplexity(documents) <= monday.logPerplexity(documents) + 0.01
+    back = tuesday.update(days[1], remove=True)
+    assert back._fitted.known == monday._fitted.known
+
+
+def test_a_merge_has_as_many_topics_as_were_asked_for(days: list[DataFrame]) -> None:
+    monday = estimator(refinePasses=1).fit(days[0])
+    late = days[1].filter(F.col("path")[0] == "b")
+    site = estimator(refinePasses=1, k=4).setBasis(monday.basis).fit(late)
+    merged = monday.merge(site)
+    assert merged.k == 5
+    assert merged.summary.documents == monday.summary.documents + site.summary.documents
+    with pytest.raises(InputError, match="documents are in both models"):
+        merged.merge(site)
+
+
 def test_removal_takes_documents_out_exactly(spectral_days: list[SpectralHDPModel], days: list[DataFrame]) -> None:
     without = spectral_days[2].update(days[2], remove=True)
     assert without.moments.difference(spectral_days[1].moments) < 1e-12
     assert without.summary.documents == spectral_days[1].summary.documents
     assert without.summary.dropped == spectral_days[1].summary.dropped
     assert recovery(without.topicsMatrix(), spectral_days[1].topicsMatrix()).errors.max() < 1e-8
-    with pytest.raises(InputError, match="documents to remove"):
+    with pytest.raises(InputError, match=r"documents [\d,]+ are not in this model, so nothing was removed"):
         spectral_days[0].update(days[1], remove=True)
-    with pytest.raises(InputError, match="were removed from this model before"):
+    with pytest.raises(InputError, match="are not in this model"):
         without.update(days[2], remove=True)
     assert without.update(days[2], remove=True, skipKnown=True).moments == without.moments
 
@@ -118,12 +207,12 @@ def test_two_sites_merge(spectral_days: list[SpectralHDPModel], days: list[DataF
     other = estimator(seed=5).fit(days[1])
     with pytest.raises(InputError, match="different bases"):
         spectral_days[0].merge(other)
-    with pytest.raises(InputError, match="both states"):
+    with pytest.raises(InputError, match="documents are in both models"):
         merged.merge(site)
 
 
 def test_refined_topics_move_with_new_documents_and_back(days: list[DataFrame], documents: DataFrame) -> None:
-    monday = estimator(refinePasses=1).fit(days[0])
+    monday = estimator(refinePasses=1, replayWords=0).fit(days[0])
     tuesday = monday.update(days[1])
     assert tuesday.logPerplexity(documents) <= monday.logPerplexity(documents) + 0.002
     assert tuesday.nodes.paths != monday.nodes.paths
@@ -177,7 +266,7 @@ def test_a_killed_update_resumes_to_the_same_bits(
                 model.update(tuesday, checkpointDir=str(steps), **changed)
     assert [len(list(run.iterdir())) for run in steps.iterdir()] == [2, 2, 2]
     resumed = monday.update(tuesday, checkpointDir=str(steps))
-    assert [step["name"] for step in resumed.summary.passes] == ["census", "absorb"]
+    assert [step["name"] for step in resumed.summary.passes] == ["census", "absorb", "explore", "refine 1", "settle 1"]
     assert resumed.topicsMatrix().tobytes() == clean.topicsMatrix().tobytes()
     assert resumed.nodes.proportions.tobytes() == clean.nodes.proportions.tobytes()
     assert resumed.moments == clean.moments
@@ -251,6 +340,10 @@ def test_a_stream_counts_every_batch_once(spark: SparkSession, days: list[DataFr
     model = newest_model(store)
     assert model.summary.documents == sum(day.count() for day in days)
     absorb(days[2], 2)
+    assert newest_model(store).moments == model.moments
+    again = stream.writeStream.foreachBatch(absorb).option("checkpointLocation", str(tmp_path / "new"))
+    again.trigger(availableNow=True).start().awaitTermination()     # the same documents under other batch numbers
+    assert stored_models(store) == [1, 2]
     assert newest_model(store).moments == model.moments
     short = days[0].limit(7).withColumns({"terms": F.slice("terms", 1, 1), "counts": F.array(F.lit(1))})
     update_from_stream(str(tmp_path / "other"), estimator())(short, 0)
