@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from spectral_spark.ingest.readers.source import DOCUMENT_SCHEMA, LARGEST_COUNT, BatchParser, Source
-from spectral_spark.ingest.tokeniser import Tokeniser
+from spectral_spark.text.tokeniser import Tokeniser
 
 COUNTED = (
     "doc_id string, path array<string>, words array<string>, counts array<int>, length long, "

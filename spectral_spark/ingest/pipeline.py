@@ -23,8 +23,8 @@ from spectral_spark.ingest.holdout import Split, split_documents
 from spectral_spark.ingest.ingest_settings import IngestSettings, Progress
 from spectral_spark.ingest.readers.source import Source, read_source, readable_input
 from spectral_spark.ingest.saved_vocabulary import saved_words
-from spectral_spark.ingest.tokeniser import Tokeniser, load_stop_words
 from spectral_spark.ingest.vocabulary import index_documents
+from spectral_spark.text.tokeniser import Tokeniser, load_stop_words
 
 _LOG = logging.getLogger(__name__)
 _DOCUMENTS_PER_FILE = 16_384

@@ -14,8 +14,8 @@ from spectral_spark.errors import InputError
 from spectral_spark.ingest.count_words import count_words
 from spectral_spark.ingest.ingest_settings import IngestSettings
 from spectral_spark.ingest.readers.source import Source
-from spectral_spark.ingest.text_recipe import TextCounter, TextRecipe
 from spectral_spark.ingest.vocabulary import choose_vocabulary, index_documents, term_statistics
+from spectral_spark.text.text_recipe import TextCounter, TextRecipe
 
 COUNTED = "struct<terms:array<int>,counts:array<int>>"
 

@@ -8,9 +8,9 @@ from pyspark.sql.types import StringType
 
 from spectral_spark.engine.documents import DocumentColumns
 from spectral_spark.errors import InputError
-from spectral_spark.ingest.text_recipe import TextCounter
 from spectral_spark.ingest.text_words import add_counted
 from spectral_spark.ml.params import SpectralHDPModelParams
+from spectral_spark.text.text_recipe import TextCounter
 
 COLUMN_PARAMS = ("textCol", "featuresCol", "termsCol", "countsCol", "pathCol", "pathCols", "idCol")
 _WORDS, _PATH = "spectral_spark_words", "spectral_spark_path"

@@ -36,7 +36,6 @@ from spectral_spark.fit.fitted_topics import FittedTopics
 from spectral_spark.fit.merge import merge_topics
 from spectral_spark.fit.reuse import Reused, reusable
 from spectral_spark.fit.update import UpdateOptions, update_topics
-from spectral_spark.ingest.text_recipe import TEXT_JSON, TextCounter, TextRecipe
 from spectral_spark.ml import persistence
 from spectral_spark.ml.document_input import COLUMN_PARAMS, DocumentInput
 from spectral_spark.ml.evaluation_column import METADATA_KEY, DocumentEvaluation, add_evaluation
@@ -48,6 +47,7 @@ from spectral_spark.ml.training_documents import TrainingDocuments, training_doc
 from spectral_spark.moments.basis import Basis
 from spectral_spark.moments.moment_state import MomentState
 from spectral_spark.moments.remembered_files import read_remembered, write_remembered
+from spectral_spark.text.text_recipe import TEXT_JSON, TextCounter, TextRecipe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

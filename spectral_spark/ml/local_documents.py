@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spectral_spark.engine.session import start_session
 from spectral_spark.errors import InputError
-from spectral_spark.ingest.text_recipe import TextCounter
 from spectral_spark.ml.inference import Proportions
+from spectral_spark.text.text_recipe import TextCounter
 
 TEXT = "text"
 

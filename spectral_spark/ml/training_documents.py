@@ -9,11 +9,11 @@ from pyspark.sql import functions as F
 
 from spectral_spark.engine.documents import DocumentColumns
 from spectral_spark.errors import InputError
-from spectral_spark.ingest.text_recipe import TextCounter, TextRecipe
 from spectral_spark.ingest.text_words import VocabularyCut, documents_from_text
-from spectral_spark.ingest.tokeniser import load_stop_words
 from spectral_spark.ml.document_input import DocumentInput
 from spectral_spark.ml.vocabulary_discovery import discovered_vocabulary
+from spectral_spark.text.text_recipe import TextCounter, TextRecipe
+from spectral_spark.text.tokeniser import load_stop_words
 
 VOCABULARY_SIZE = 10_000
 

@@ -12,7 +12,7 @@ from spectral_spark.errors import SpectralError
 from spectral_spark.ingest.archive import Limits, members
 from spectral_spark.ingest.count_words import WordCounter
 from spectral_spark.ingest.readers import amazon, enron, folders
-from spectral_spark.ingest.tokeniser import Tokeniser, load_stop_words
+from spectral_spark.text.tokeniser import Tokeniser, load_stop_words
 
 from .conftest import mail, tar_bytes
 

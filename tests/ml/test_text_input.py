@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spectral_spark import SpectralHDP, SpectralHDPModel, TopicModelEvaluator
 from spectral_spark.errors import FormatError, InputError, SettingsError
-from spectral_spark.ingest.text_recipe import TextRecipe
+from spectral_spark.text.text_recipe import TextRecipe
 
 SEA = ["sail", "boat", "wind", "harbour", "rope", "wave", "anchor"]
 KITCHEN = ["bread", "oven", "flour", "salt", "dough", "butter", "yeast"]

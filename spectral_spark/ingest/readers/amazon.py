@@ -19,7 +19,7 @@ from spectral_spark.ingest.archive import Member
 from spectral_spark.ingest.ingest_settings import IngestSettings, Progress
 from spectral_spark.ingest.input_files import compact, open_input
 from spectral_spark.ingest.readers.source import LARGEST_COUNT, Source, documents
-from spectral_spark.ingest.tokeniser import Tokeniser, load_stop_words
+from spectral_spark.text.tokeniser import Tokeniser, load_stop_words
 
 RAW, PROCESSED = "sorted_data_acl", "processed_acl"
 POLARITIES = ("negative", "positive")

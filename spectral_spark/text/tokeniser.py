@@ -112,7 +112,7 @@ def load_stop_words(name: str) -> frozenset[str]:
     if name == "none":
         return frozenset()
     if name == "english":
-        text = (files("spectral_spark.ingest") / "stop_words_english.txt").read_text("utf-8")
+        text = (files("spectral_spark.text") / "stop_words_english.txt").read_text("utf-8")
     else:
         filesystem, inside = resolve(name)
         try:

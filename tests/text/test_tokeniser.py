@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_spark.errors import SettingsError
-from spectral_spark.ingest.tokeniser import MAX_WORD_LENGTH, Tokeniser, load_stop_words
+from spectral_spark.text.tokeniser import MAX_WORD_LENGTH, Tokeniser, load_stop_words
 
 PLAIN = Tokeniser(frozenset(), 1)
 ENGLISH = Tokeniser(load_stop_words("english"), 3)

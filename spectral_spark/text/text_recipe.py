@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from spectral_spark.errors import FormatError
-from spectral_spark.ingest.tokeniser import Tokeniser
+from spectral_spark.text.tokeniser import Tokeniser
 
 TEXT_JSON = "text.json"
 
