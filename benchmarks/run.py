@@ -65,6 +65,7 @@ BENCHMARKS = {benchmark.name: benchmark for benchmark in (
     Benchmark("peers", "ours beside MLlib, scikit-learn, gensim and tomotopy", ("corpus",)),
     Benchmark("driver", "small corpora on the driver beside executors, the same bits", ("corpus",)),
     Benchmark("store", "updates: one per cent, and two hundred in a row", ("corpus",)),
+    Benchmark("nights", "a model updated every night beside one fit of everything", ("corpus", "input")),
     Benchmark("refine", "the refinement's settings on validation documents", ("corpus",)),
     Benchmark("paper_tables", "the paper's tables, its numbers beside ours", ("enron", "amazon")),
     Benchmark("stages", "a run from archive to report, the time of every stage", ("config", "input")),
