@@ -87,8 +87,9 @@ HDP = SettingsTable(
             aliases=("depth", "levels")),
     Setting(
         "concentrations", PositiveNumbers((AUTO, "calibrated")), AUTO,
-        "Dirichlet concentrations, one per layer below the root, from the top down. auto learns them during refinement "
-        "(without refinement, by held-out loss); calibrated takes them from the moments.",
+        "Dirichlet concentrations, one per layer below the root, from the top down, or one for the documents alone. "
+        "Given numbers are used by every step and stay as they are; auto learns them during refinement (without "
+        "refinement, by held-out loss); calibrated takes them from the moments.",
         aliases=("alpha", "concentration", "doc_concentration", "gamma"),
     ),
     Setting("refinePasses", Whole(0), 2,

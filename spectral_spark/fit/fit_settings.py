@@ -56,6 +56,11 @@ class FitSettings:
         return self.concentrations == AUTO and self.refine_passes == 0
 
     @property
+    def given_concentrations(self) -> tuple[float, ...]:
+        """The numbers that were given, the documents' last; none where they are learnt or calibrated."""
+        return () if isinstance(self.concentrations, str) else tuple(float(g) for g in self.concentrations)
+
+    @property
     def explores(self) -> bool:
         """Whether topics are sampled before they are refined."""
         return self.refine_passes > 0 and self.explore_sweeps != 0

@@ -18,8 +18,9 @@ class FitSummary:
     dropped : documents that could not be used, by reason.
     effective_sample_size : n_eff of the root under ``weighting``.
     bounds : the paper's bounds on the errors of the moments and of S2 at this n_eff, δ = 0.05.
-    concentrations : of the layers, top to documents, as used by the spectral step.
-    spectral_concentrations : what the moments were read with, when that was chosen for the fit.
+    concentrations : of the layers, top to documents: as given, or as learnt by refinement. One number is the
+        documents' alone.
+    spectral_concentrations : what the moments were read with.
     sample : on a sample of the documents, the loss and the share of second-moment energy outside the basis.
     document_concentration : total Dirichlet weight of a document's prior, as used for inference.
     spectrum, noise_floor, rank_rule, rank_reason : the eigenvalues, and why k is what it is.

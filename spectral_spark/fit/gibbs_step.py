@@ -5,6 +5,7 @@ for a small one. All cores of the driver sweep over it.
 """
 
 import time
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from spectral_spark.fit.fitted_topics import Topics
 from spectral_spark.refine.backend import backend_name
 from spectral_spark.refine.gibbs import DocumentSample, GibbsSampler, GibbsSettings
 from spectral_spark.refine.refine_settings import RefineSettings
-from spectral_spark.refine.refine_state import RefineState
+from spectral_spark.refine.refine_state import RefineState, initial_concentrations
 from spectral_spark.tree.group_balance import group_weights
 
 
@@ -31,16 +32,32 @@ def start_state(start: Topics, corpus: CountedCorpus, settings: FitSettings) -> 
     tree = corpus.census.tree
     return RefineState.start(
         start.topics, start.weights, tree.parent, tree.level, float(corpus.tokens), float(corpus.documents),
-        node_proportions=_smoothed(start.node_proportions),
+        node_proportions=_smoothed(start.node_proportions), concentrations=start_concentrations(settings, tree.depth),
         node_weight=group_weights(corpus.census, settings.group_balance),
     )
 
 
 def refine_options(corpus: CountedCorpus, settings: FitSettings) -> RefineSettings:
-    """How this corpus is sampled and refined."""
-    return RefineSettings.for_corpus(
+    """How this corpus is sampled and refined; concentrations that were given are not learnt."""
+    options = RefineSettings.for_corpus(
         settings.refine_passes, corpus.documents_per_shard, explored=settings.explores
     )
+    given = settings.given_concentrations
+    return replace(options, learn_concentrations=len(given) < 2, learn_document_concentration=not given)
+
+
+def start_concentrations(settings: FitSettings, depth: int) -> np.ndarray:
+    """Where sampling and refinement start in a tree of this depth: the given numbers, usual ones for the others.
+
+    The documents of an update may lack the deepest levels of the tree that the numbers were given for.
+    """
+    start = initial_concentrations(depth)
+    given = settings.given_concentrations
+    if given:
+        start[-1] = given[-1]
+        levels = given[:-1][:depth]
+        start[: len(levels)] = levels
+    return start
 
 
 def _after_sampling(start: RefineState, corpus: CountedCorpus, settings: FitSettings, run: Run) -> RefineState:

@@ -39,7 +39,8 @@ def solve_moments(moments: MomentState, settings: FitSettings, corpus: CountedCo
     if settings.concentrations != "auto":
         given = settings.concentrations
         concentrations: str | list[float] = given if isinstance(given, str) else _for_tree(list(given), moments)
-        return _solved(moments, _solve(moments, settings, concentrations, refined=refined), DOCUMENT_CONCENTRATION)
+        solution = _solve(moments, settings, concentrations, refined=refined)
+        return _solved(moments, solution, (solution.concentrations or (DOCUMENT_CONCENTRATION,))[-1])
     if corpus is None or not settings.scores_candidates:
         try:
             return _solved(moments, _solve(moments, settings, [UNSCORED], refined=refined), DOCUMENT_CONCENTRATION)

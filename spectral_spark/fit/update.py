@@ -318,11 +318,11 @@ def _node_proportions(
 
 
 def ordered(topics: Topics, fitted: FittedTopics) -> Topics:
-    """The topics in the order of the model before."""
+    """The topics in the order of the model before, with its document prior."""
     order = match_topics(topics.topics, fitted.topics).order
     return replace(
         topics, topics=topics.topics[:, order], weights=topics.weights[order],
-        node_proportions=topics.node_proportions[:, order],
+        node_proportions=topics.node_proportions[:, order], document_concentration=fitted.document_concentration,
     )
 
 

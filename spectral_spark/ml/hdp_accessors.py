@@ -137,10 +137,10 @@ class HDPModelParams(TableParams, HasFeaturesCol, HasSeed, HasSolver):
         return self._value("layers")
 
     def getConcentrations(self) -> str | list[float]:
-        """Dirichlet concentrations, one per layer below the root, from the top down.
+        """Dirichlet concentrations, one per layer below the root, from the top down, or one for the documents alone.
 
-        auto learns them during refinement (without refinement, by held-out loss); calibrated takes them from the
-        moments.
+        Given numbers are used by every step and stay as they are; auto learns them during refinement (without
+        refinement, by held-out loss); calibrated takes them from the moments.
         """
         return self._value("concentrations")
 
@@ -333,10 +333,10 @@ class HDPEstimatorParams(HDPModelParams):
         return self._set_given({"layers": value})
 
     def setConcentrations(self, value: str | float | Sequence[float] | None) -> Self:
-        """Dirichlet concentrations, one per layer below the root, from the top down.
+        """Dirichlet concentrations, one per layer below the root, from the top down, or one for the documents alone.
 
-        auto learns them during refinement (without refinement, by held-out loss); calibrated takes them from the
-        moments.
+        Given numbers are used by every step and stay as they are; auto learns them during refinement (without
+        refinement, by held-out loss); calibrated takes them from the moments.
         """
         return self._set_given({"concentrations": value})
 

@@ -94,4 +94,5 @@ def _learnt(
         state.hierarchy, state.parent, state.level, tables, spread,
         learn=settings.learn_concentrations, bounds=settings.concentration_bounds,
         newest=(float(sums["node_tables"].sum()), float(sums["node_spread"].sum())),
+        learn_documents=settings.learn_document_concentration,
     )

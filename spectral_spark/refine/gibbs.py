@@ -254,7 +254,7 @@ class GibbsSampler:
             learn=self._options.learn_concentrations, bounds=self._options.concentration_bounds,
         )
         concentrations, settings = learnt.concentrations.copy(), self._settings
-        if not self._options.learn_concentrations:
+        if not (self._options.learn_concentrations and self._options.learn_document_concentration):
             concentrations[-1] = self._start.document_concentration
         stage = STAGES[0] if len(self._columns) > 1 else 1.0               # cooling ends before merging
         share = (self._done + 1) / (settings.cooling * stage * settings.sweeps)

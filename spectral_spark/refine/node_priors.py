@@ -31,7 +31,7 @@ class Hierarchy:
 
 def update_hierarchy(
     now: Hierarchy, parent: np.ndarray, level: np.ndarray, tables: np.ndarray, spread: np.ndarray, *,
-    learn: bool, bounds: tuple[float, float], newest: tuple[float, float] | None = None,
+    learn: bool, bounds: tuple[float, float], newest: tuple[float, float] | None = None, learn_documents: bool = True,
 ) -> Hierarchy:
     """One sweep up the tree and one down.
 
@@ -44,6 +44,7 @@ def update_hierarchy(
     learn : whether concentrations are learnt; bounds : the range they are clipped to.
     newest : sums of tables and spread over the documents seen last, if the others are running sums. The documents'
         concentration is then learnt from these alone, because running sums would lag behind it.
+    learn_documents : whether the documents' concentration is among those that are learnt.
     """
     total, concentrations = tables.copy(), now.concentrations.copy()
     draws_and_spread = newest or (float(tables.sum()), float(spread.sum()))
@@ -57,6 +58,8 @@ def update_hierarchy(
         between = float((digamma(sizes + own) - digamma(own)).sum())
         concentrations[depth - 1] = _fixed_point(own, float(draws.sum()), between)
     concentrations = np.clip(concentrations, *bounds) if learn else now.concentrations
+    if not learn_documents:
+        concentrations = np.append(concentrations[:-1], now.concentrations[-1])
     return Hierarchy(_proportions(total, parent, level, concentrations), concentrations)
 
 

@@ -25,6 +25,7 @@ class RefineSettings:
     first_rate, last_rate : step sizes of a mini-batch in the first and the last round, falling geometrically in
         between: large steps find the topics, small ones average out noise.
     learn_concentrations : estimate the concentration of every level; otherwise the initial ones stay.
+    learn_document_concentration : the same for the documents alone; only matters if the levels are learnt.
     concentration_bounds : range of the learnt concentrations.
     minimum_weight : a topic whose share of the corpus' words falls below this fraction of 1/k is dead.
     backend : ``auto``, ``numba`` or ``numpy``.
@@ -40,6 +41,7 @@ class RefineSettings:
     first_rate: float = 0.5
     last_rate: float = 0.05
     learn_concentrations: bool = True
+    learn_document_concentration: bool = True
     concentration_bounds: tuple[float, float] = (0.05, 1000.0)
     minimum_weight: float = 0.01
     backend: str = "auto"

@@ -10,6 +10,11 @@ from spectral_spark.refine.node_priors import Hierarchy
 INITIAL_NODE_CONCENTRATION, INITIAL_DOCUMENT_CONCENTRATION = 10.0, 2.0
 
 
+def initial_concentrations(depth: int) -> np.ndarray:
+    """Concentrations to learn from, top down and the documents' last; array of shape (depth + 1,)."""
+    return np.append(np.full(depth, INITIAL_NODE_CONCENTRATION), INITIAL_DOCUMENT_CONCENTRATION)
+
+
 @dataclass(frozen=True, eq=False)
 class RefineState:
     """Topic-word statistics, the tree's proportions and concentrations, and the progress of the passes.
@@ -54,7 +59,7 @@ class RefineState:
         """
         nodes, k, depth = len(parent), topics.shape[1], int(level.max())
         if concentrations is None:
-            concentrations = np.append(np.full(depth, INITIAL_NODE_CONCENTRATION), INITIAL_DOCUMENT_CONCENTRATION)
+            concentrations = initial_concentrations(depth)
         if node_proportions is None:
             share = (weights + 1e-3 / k) / (weights + 1e-3 / k).sum()
             node_proportions = np.tile(share, (nodes, 1))

@@ -1,6 +1,7 @@
 """Topics from a stored :class:`MomentState`, without the documents."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from spectral_spark.moments.coefficients import HDPCoefficients
@@ -27,11 +28,14 @@ def solve_state(
     options : passed on to ``solve_topics``, for example ``rank_rule``, ``seed``,
         ``max_k`` or ``solver_options``.
     """
+    numbers = None
     if not isinstance(concentrations, str | float | int | HDPCoefficients) and not per_group:
+        numbers = tuple(float(g) for g in concentrations)
         concentrations = state.coefficients(concentrations)
     moments, groups = state.grouped() if per_group else (state.root(), None)
     halves = state.halves() if k == "auto" else None
-    return solve_topics(
+    solution = solve_topics(
         moments, halves, state.basis.lift, state.mean_words(), k, concentrations, solver,
         scale=state.basis.scale, document_noise=DocumentNoise(*state.noise_weights()), groups=groups, **options,
     )
+    return solution if numbers is None else replace(solution, concentrations=numbers)

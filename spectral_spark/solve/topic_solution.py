@@ -25,7 +25,7 @@ class TopicSolution:
     decomposition : the solver's result, columns in the order of the topics.
     rank : the number of topics with the spectrum and the reason.
     coefficients : C2 … C6 the moments were read with.
-    concentrations : the numbers behind them, or None when coefficients were passed directly.
+    concentrations : the numbers behind them, the documents' last; None when coefficients were passed directly.
     whitening : W, its dual and the spectrum of S2.
     sums : array of shape (k,), the sum over words of each lifted column (W†)ᵀv_i; √(C3 π0_i) for exact moments.
     notes : remarks for the user, for example that the solver did not converge.
