@@ -18,6 +18,7 @@ from spectral_spark.files.formats import (
     DEMO_NOTES_KIND,
     EVALUATION_KIND,
     MANIFEST,
+    NAMES,
     REPORT_KIND,
     SCORES_KIND,
     TABLE_MANIFEST,
@@ -31,6 +32,8 @@ _FOREIGN = "foreign"                      # what has no kind of ours
 _ATTEMPTS = 100
 _START = 1 << 16                          # bytes of a file that are enough to recognise it
 _DEMO_NOTE = re.compile(r"note-\d{5}\.txt")
+_PART = re.compile(r"((documents|vocabulary)/)?part-[^/]*")        # of scores, codes, and a corpus of any release
+_MANIFESTS = (MANIFEST, CORPUS_JSON, TABLE_MANIFEST)
 _OLD_SCORES = {"doc_id", "topicDistribution"}
 
 
@@ -46,6 +49,9 @@ def check_output(path: AnyPath, kind: str | None, overwrite: bool, flag: str = "
     if missing := dangling_link(path):
         raise InputError(f"{shown} is a symbolic link to '{missing}', where there is nothing; remove the link, or give "
                          "the path itself")
+    if around := output_around(path):
+        raise InputError(f"{shown} lies inside {around}, which is complete and is not written into; choose another "
+                         "path")
     if not exists(path):
         return
     if not overwrite:
@@ -53,6 +59,9 @@ def check_output(path: AnyPath, kind: str | None, overwrite: bool, flag: str = "
         raise InputError(f"{shown} exists; choose another path, remove it, or {allow}")
     found = kind_of(path)
     if found is None or found == kind or (kind is None and found != _FOREIGN):
+        if found != DEMO_FOLDER_KIND and (stranger := _stranger_in(path)):
+            raise InputError(f"{shown} also holds '{stranger}', which is not part of it and would be deleted; move it "
+                             "away, or choose another path")
         return
     wanted = name_of(kind) if kind else "an output of this package"
     what = name_of(found) if found != _FOREIGN else _describe(path)
@@ -91,12 +100,50 @@ def _kind_at(filesystem: fs.FileSystem, inside: str) -> str | None:
     names = {info.base_name for info in filesystem.get_file_info(fs.FileSelector(inside))}
     if not names:
         return None
-    for manifest in (MANIFEST, CORPUS_JSON, TABLE_MANIFEST, UNFINISHED):
+    for manifest in (*_MANIFESTS, UNFINISHED):
         if manifest in names:
             return _stated_kind(filesystem, f"{inside}/{manifest}")
     if _are_old_scores(filesystem, inside, names):
         return SCORES_KIND
     return DEMO_FOLDER_KIND if is_local(filesystem) and _is_demo_folder(inside) else _FOREIGN
+
+
+def output_around(path: AnyPath) -> str | None:
+    """The output of ours that a local path lies inside of, as messages call it; None if there is none."""
+    filesystem, inside = resolve(path)
+    if not is_local(filesystem):
+        return None
+    place = os.path.dirname(os.path.realpath(inside))
+    while True:
+        for manifest in _MANIFESTS:
+            if os.path.isfile(os.path.join(place, manifest)):
+                kind = _stated_kind(filesystem, os.path.join(place, manifest))
+                if kind in NAMES:
+                    return f"{name_of(kind)}, '{place}'"
+        if os.path.dirname(place) == place:
+            return None
+        place = os.path.dirname(place)
+
+
+def _stranger_in(path: AnyPath) -> str | None:
+    """A file in an output of ours that this package did not put there; hidden files and Spark's marks do not count."""
+    filesystem, inside = resolve(path)
+    kinds = [info.type for info in filesystem.get_file_info([inside, f"{inside}/{UNFINISHED}"])]
+    if kinds[0] != fs.FileType.Directory or kinds[1] == fs.FileType.File:
+        return None
+    listed: set[str] = set()
+    for manifest in (MANIFEST, CORPUS_JSON):
+        with suppress(OSError, SpectralError), filesystem.open_input_stream(f"{inside}/{manifest}") as source:
+            stated = parse_json(source.read(MOST_JSON), manifest)
+            files = stated.get("files") if isinstance(stated, dict) else None
+            listed |= {manifest, *(files if isinstance(files, dict) else ())}
+    with suppress(FileNotFoundError):                       # another run replaces it meanwhile
+        for info in filesystem.get_file_info(fs.FileSelector(inside, recursive=True)):
+            name = info.path[len(inside) :].lstrip("/")
+            ours = name in listed or _PART.fullmatch(name) or info.base_name.startswith((".", "_"))
+            if info.type != fs.FileType.Directory and not ours:
+                return str(name)
+    return None
 
 
 def _stated_kind(filesystem: fs.FileSystem, file: str) -> str:

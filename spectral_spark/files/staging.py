@@ -54,8 +54,7 @@ def write_file(path: AnyPath, data: bytes, kind: str | None = None, *, overwrite
     filesystem, target = output_target(path)
     check_output(path, kind, overwrite)
     if not is_local(filesystem):
-        with filesystem.open_output_stream(target) as sink:     # object stores show a file when it is closed
-            sink.write(data)
+        _write_remote(filesystem, target, data)
         return
     parent, name = os.path.split(target)
     with _staging(parent, name) as staging:
@@ -63,6 +62,25 @@ def write_file(path: AnyPath, data: bytes, kind: str | None = None, *, overwrite
         with open(made, "wb") as sink:
             sink.write(data)
         os.replace(made, target)
+
+
+def _write_remote(filesystem: fs.FileSystem, target: str, data: bytes) -> None:
+    """Write a file and move it into place; object stores, which copy to move, show a file when it is closed anyway."""
+    parent, name = target.rsplit("/", 1)
+    moves = renames_directories(filesystem)
+    place = f"{parent}/.{name}.partial-{uuid.uuid4().hex[:8]}" if moves else target
+    try:
+        if moves:
+            filesystem.create_dir(parent, recursive=True)
+        with filesystem.open_output_stream(place) as sink:
+            sink.write(data)
+        if moves:
+            filesystem.move(place, target)
+    except BaseException:
+        if moves:
+            with suppress(OSError):
+                filesystem.delete_file(place)
+        raise
 
 
 def renames_directories(filesystem: fs.FileSystem) -> bool:

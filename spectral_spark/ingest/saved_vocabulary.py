@@ -11,6 +11,7 @@ from pyarrow import fs
 from spectral_spark.data.hashing import vocabulary_fingerprint
 from spectral_spark.errors import FormatError, InputError
 from spectral_spark.files.directories import resolve
+from spectral_spark.files.safe_reading import check_table_size
 from spectral_spark.ingest.corpus_files import VOCABULARY
 from spectral_spark.ingest.corpus_manifest import CORPUS_JSON, read_manifest
 
@@ -20,9 +21,7 @@ def corpus_vocabulary(path: str, manifest: dict[str, Any]) -> pa.Table:
     filesystem, inside = resolve(path)
     what = f"corpus '{path}': {VOCABULARY}/"
     try:
-        table = pq.read_table(f"{inside}/{VOCABULARY}", filesystem=filesystem,
-                              columns=["term_id", "term", "documents", "occurrences"])
-        table = table.sort_by("term_id")
+        table = _read(filesystem, f"{inside}/{VOCABULARY}", ["term_id", "term", "documents", "occurrences"])
         words, ids = table["term"].to_pylist(), table["term_id"].to_pylist()
     except (OSError, pa.ArrowException, KeyError, ValueError) as error:
         raise FormatError(f"{what} is damaged ({error}); ingest again") from None
@@ -33,6 +32,21 @@ def corpus_vocabulary(path: str, manifest: dict[str, Any]) -> pa.Table:
             or vocabulary_fingerprint(words) != manifest["vocabulary_fingerprint"]):
         raise FormatError(f"{what} does not hold the words of this corpus, or not in their order; restore it from a "
                           "copy, or ingest again")
+    return table
+
+
+def _read(filesystem: fs.FileSystem, inside: str, columns: list[str]) -> pa.Table:
+    """The columns of the Parquet files in a directory in the order of ``term_id``, if they fit into memory."""
+    tables = []
+    for info in filesystem.get_file_info(fs.FileSelector(inside)):
+        if info.type != fs.FileType.File or info.base_name.startswith((".", "_")):
+            continue
+        with filesystem.open_input_file(info.path) as source:
+            file = pq.ParquetFile(source)
+            check_table_size(file.metadata, info.path)
+            tables.append(file.read(columns=columns))
+    table = pa.concat_tables(tables).sort_by("term_id")
+    table.validate(full=True)
     return table
 
 
@@ -79,8 +93,7 @@ def known_words(path: str) -> tuple[str, ...]:
     if filesystem.get_file_info(f"{inside}/{VOCABULARY}").type != fs.FileType.Directory:
         raise InputError(f"vocabulary: '{path}' has no vocabulary/; give a model fitted with words, or a corpus")
     try:
-        table = pq.read_table(f"{inside}/{VOCABULARY}", filesystem=filesystem, columns=["term_id", "term"])
-        words = tuple(table.sort_by("term_id")["term"].to_pylist())
+        words = tuple(_read(filesystem, f"{inside}/{VOCABULARY}", ["term_id", "term"])["term"].to_pylist())
     except (OSError, pa.ArrowException, KeyError, ValueError) as error:
         raise FormatError(f"vocabulary of '{path}' is damaged ({error}); save the model again") from None
     if not words or None in words or len(set(words)) < len(words):

@@ -15,10 +15,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyarrow import fs
 
+from spectral_spark.cli.run import main
 from spectral_spark.engine.checkpoints import DirectoryCheckpoints, run_key
 from spectral_spark.errors import FormatError, InputError, SpectralError
-from spectral_spark.files.directories import new_directory, open_directory, staged
+from spectral_spark.files import staging
+from spectral_spark.files.directories import new_directory, open_directory, staged, write_file
 from spectral_spark.files.formats import CORPUS_KIND, MODEL_KIND, MODEL_VERSION, SCORES_KIND
 from spectral_spark.files.leftovers import recover
 from spectral_spark.files.locking import only_writer
@@ -32,8 +35,8 @@ def write_model(path: Path, overwrite: bool = False) -> None:
     topics = np.array([[0.5, 0.0], [0.25, 0.75], [0.25, 0.25]])
     nodes = NodeTable(((), ("a",)), np.array([5, 3]), np.array([5.0, 3.0]), np.array([[0.6, 0.4], [0.1, 0.9]]))
     files = TopicModelFiles(topics, np.array([0.6, 0.4]), ("x", "y", "z"), nodes, {"k": 2}, {"class": "test"})
-    with new_directory(path, MODEL_KIND, MODEL_VERSION, overwrite=overwrite) as staging:
-        write_model_files(staging, files)
+    with new_directory(path, MODEL_KIND, MODEL_VERSION, overwrite=overwrite) as place:
+        write_model_files(place, files)
 
 
 def test_only_an_earlier_output_of_the_same_kind_is_overwritten(tmp_path: Path) -> None:
@@ -47,6 +50,55 @@ def test_only_an_earlier_output_of_the_same_kind_is_overwritten(tmp_path: Path) 
             check_output(tmp_path / "model", kind, True)
     write_model(tmp_path / "model", overwrite=True)
     assert (tmp_path / "home" / "letter.txt").read_text() == "mine"
+
+
+def test_an_output_with_a_strange_file_in_it_is_not_overwritten(tmp_path: Path) -> None:
+    write_model(tmp_path / "model")
+    (tmp_path / "model" / ".DS_Store").touch()
+    (tmp_path / "model" / "notes").mkdir()
+    write_model(tmp_path / "model", overwrite=True)
+    for name in ("thesis.txt", "topics/thesis.txt"):
+        (tmp_path / "model" / name).write_text("mine")
+        with pytest.raises(InputError, match=f"also holds '{name}', which is not part of it"):
+            write_model(tmp_path / "model", overwrite=True)
+        (tmp_path / "model" / name).unlink()
+    with staged(tmp_path / "corpus", CORPUS_KIND) as place:
+        (Path(place) / "documents").mkdir()
+        (Path(place) / "corpus.json").write_text(json.dumps({"kind": CORPUS_KIND, "files": {}}))
+    (tmp_path / "corpus" / "documents" / "part-9.parquet").touch()      # damaged: overwriting it is the remedy
+    check_output(tmp_path / "corpus", CORPUS_KIND, True)
+    (tmp_path / "corpus" / "raw").mkdir()
+    (tmp_path / "corpus" / "raw" / "letter.txt").touch()
+    with pytest.raises(InputError, match=r"also holds 'raw/letter\.txt'"):
+        check_output(tmp_path / "corpus", CORPUS_KIND, True)
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_nothing_is_written_into_a_complete_output(tmp_path: Path, overwrite: bool) -> None:
+    write_model(tmp_path / "model")
+    before = sorted(path for path in tmp_path.rglob("*"))
+    for inside in (tmp_path / "model" / "scores", tmp_path / "model" / "topics" / "a" / "b"):
+        with pytest.raises(InputError, match=r"lies inside a topic model, '.*/model'"):
+            check_output(inside, SCORES_KIND, overwrite)
+        assert main(["demo", "--output", str(inside), *(["--overwrite"] if overwrite else [])]) == 2
+    assert main(["demo", "--output", "/"]) == 2
+    assert sorted(path for path in tmp_path.rglob("*")) == before
+
+
+def test_a_remote_file_appears_complete_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    remote = fs._MockFileSystem()                           # Arrow's file system in memory, which can move files
+    monkeypatch.setattr(staging, "output_target", lambda path: (remote, path))
+    monkeypatch.setattr(staging, "check_output", lambda *_: None)
+    write_file("reports/r.html", b"old")
+    with pytest.raises(TypeError):
+        write_file("reports/r.html", object())              # type: ignore[arg-type]
+    listed = [info.path for info in remote.get_file_info(fs.FileSelector("reports"))]
+    assert listed == ["reports/r.html"]
+    with remote.open_input_stream("reports/r.html") as source:
+        assert source.read() == b"old"
+    write_file("reports/r.html", b"new", overwrite=True)
+    with remote.open_input_stream("reports/r.html") as source:
+        assert source.read() == b"new"
 
 
 def test_an_output_is_kept_apart_from_its_inputs(tmp_path: Path) -> None:

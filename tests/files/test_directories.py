@@ -87,9 +87,10 @@ def test_an_existing_path_is_kept_or_replaced_whole(tmp_path: Path, kind_of_stor
     write_example(tmp_path / "x")
     with pytest.raises(InputError, match="exists; choose another path"):
         write_example(tmp_path / "x")
-    (tmp_path / "x" / "left over").write_text("from before")
+    with new_directory(tmp_path / "x", "example", 2, overwrite=True) as staging:
+        staging.write_json("left over.json", "from before")
     write_example(tmp_path / "x", 2, overwrite=True)
-    assert not (tmp_path / "x" / "left over").exists()
+    assert not (tmp_path / "x" / "left over.json").exists()
     assert open_directory(tmp_path / "x", "example", 2).read_array("sums/first")[1, 2] == 10.0
     assert os.listdir(tmp_path) == ["x"]
 

@@ -21,7 +21,7 @@ from spectral_spark.files.formats import (
     REPORT_KIND,
     SCORES_KIND,
 )
-from spectral_spark.files.paths import exists
+from spectral_spark.files.paths import exists, output_target
 
 if TYPE_CHECKING:
     from spectral_spark.cli.run import Run
@@ -37,6 +37,7 @@ PARTS = {
 
 def plan(settings: Namespace) -> list[str]:
     output = settings.output or OUTPUT
+    output_target(output)
     for part, kind in PARTS.items():
         output_is_free(f"{output}/{part}", settings.overwrite, kind=kind)
     return [
