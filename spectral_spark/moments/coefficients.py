@@ -86,6 +86,24 @@ def level_coefficients(
     return node_coefficients(tree, at_nodes, np.full(len(tree), g[-1]), node_weight)
 
 
+def share_coefficients(concentrations: Sequence[float], shares: Sequence[float] | np.ndarray) -> HDPCoefficients:
+    """The same as :func:`level_coefficients`, from the weight of the documents at each level.
+
+    Parameters
+    ----------
+    concentrations : g of the levels 1, 2, … and, last, of the documents.
+    shares : array of the same length, the weight of the documents at nodes of the levels 0, 1, 2, …; any scale.
+    """
+    *levels, documents = checked_concentrations(concentrations)
+    if len(shares) != len(levels) + 1:
+        raise SettingsError(f"{len(shares)} shares for {len(levels)} levels of groups; give one more than levels")
+    layers = [_ROOT[:, None]]
+    for g in levels:
+        layers.append(_drawn(layers[-1], np.array([g])))
+    drawn = _drawn(np.hstack(layers), np.full(len(layers), documents))
+    return _finished(drawn @ (np.asarray(shares, dtype=float) / np.sum(shares)))
+
+
 def checked_concentrations(concentrations: Sequence[float] | np.ndarray, *, allow_none: bool = False) -> np.ndarray:
     """The concentrations as a float array; they must be positive and finite, and not empty unless allowed."""
     try:

@@ -38,6 +38,8 @@ def write_fields(state: Mapping[str, Any], staging: Staging, prefix: str) -> Non
     }))
     staging.write_array(f"{prefix}node_first", state["node_first"])
     staging.write_array(f"{prefix}noise", state["noise"])
+    if state["level_squares"] is not None:
+        staging.write_array(f"{prefix}level_squares", state["level_squares"])
     if groups is not None:
         _write_arrays(staging, f"{prefix}groups/", groups, _GROUP)
         if groups.distinct is not None:
@@ -49,6 +51,7 @@ def write_fields(state: Mapping[str, Any], staging: Staging, prefix: str) -> Non
         "slots": [slot if isinstance(slot, str) else list(slot) for slot in state["slots"]],
         "sources": list(state["sources"]),
         "dropped": state["dropped"],
+        "pairs": state["level_squares"] is not None,
         "basis": basis.fingerprint,
         "vocabulary": basis.vocabulary_fingerprint,
         "groups": None if groups is None else {
@@ -111,6 +114,7 @@ def _read(saved: SavedDirectory, prefix: str, about: Mapping[str, Any]) -> dict[
         "groups": _read_groups(saved, prefix, about["groups"]),
         "sources": tuple(about["sources"]),
         "dropped": about["dropped"],
+        "level_squares": saved.read_numbers(f"{prefix}level_squares", 2) if about.get("pairs") is True else None,
     }
 
 
@@ -142,6 +146,10 @@ def _check(state: Mapping[str, Any], about: Mapping[str, Any], path: str) -> Non
         found = {name: half.arrays()[name].shape for name in expected}
         if found != expected or state["node_first"].shape != (nodes, p) or state["noise"].shape[1] != 2:
             raise FormatError(f"'{path}': moments of shapes {found}, expected {expected}; the directory is damaged")
+    squares, levels = state["level_squares"], state["census"].tree.depth + 1
+    if squares is not None and squares.shape != (levels, pair_count(p)):
+        raise FormatError(f"'{path}': level_squares has shape {squares.shape}, expected {(levels, pair_count(p))}; the "
+                          "directory is damaged")
 
 
 def _check_groups(groups: GroupStatistics | None, p: int, where: str) -> None:

@@ -10,6 +10,7 @@ from spectral_spark.data.count_batch import CountBatch, selected_documents
 from spectral_spark.moments.clean_counts import prepared
 from spectral_spark.moments.group_moments import GroupSums
 from spectral_spark.moments.leaf_moments import LeafSums, sums_arrays
+from spectral_spark.moments.pair_moments import LevelSquares
 from spectral_spark.moments.projection import ProjectedBatch, WordIndex
 from spectral_spark.moments.symmetric_packing import pair_count, triple_count
 from spectral_spark.moments.third_moment import add_cubes
@@ -24,12 +25,14 @@ class MomentKernel:
 
     ``shared`` holds "basis", B of shape (d, p); "factor" of shape (nodes,), so that a document of node v weighs
     ``factor[v] * (m if by_length else 1)``; where there are several slots "slot" of shape (nodes,), the slot of each
-    node's documents; and where there are groups "group" of shape (nodes,), -1 for none ("group_self": see GroupSums).
+    node's documents; where there are groups "group" of shape (nodes,), -1 for none ("group_self": see GroupSums); and
+    where there are levels "level" of shape (nodes,).
     ``moments.moment_plan`` makes all of them.
 
     Arrays: those of :func:`~spectral_spark.moments.leaf_moments.sums_arrays`; "node_first" (nodes, p), Σ u y/m with
     u = m or 1; "node_counts" (nodes, 4): documents, Σm, Σm², Σm³; "noise" (bins, 2): documents and Σ η/(m−1) by the
-    size of η/(m−1); "dropped" (1,); and with groups those of :class:`~spectral_spark.moments.group_moments.GroupSums`.
+    size of η/(m−1); "dropped" (1,); with groups those of :class:`~spectral_spark.moments.group_moments.GroupSums`; and
+    with levels "level_squares", of :class:`~spectral_spark.moments.pair_moments.LevelSquares`.
 
     Parameters
     ----------
@@ -39,6 +42,7 @@ class MomentKernel:
     slots : number of sets of documents that are summed separately.
     groups : number of groups with statistics of their own.
     distinct : whether to collect what averages over distinct documents need.
+    levels : number of levels of the tree, for pair moments; 0 leaves them out.
     """
 
     vocab_size: int
@@ -47,6 +51,7 @@ class MomentKernel:
     slots: int = 1
     groups: int = 0
     distinct: bool = False
+    levels: int = 0
 
     def start(self, shared: Mapping[str, np.ndarray]) -> "MomentAccumulator":
         return MomentAccumulator(self, shared)
@@ -55,7 +60,7 @@ class MomentKernel:
         """Size of the arrays of one accumulator."""
         d, pairs, triples = self.vocab_size, pair_count(p), triple_count(p)
         numbers = self.slots * (3 + p + pairs + triples + d * (p + 3)) + nodes * (p + 4) + 2 * NOISE_BINS + 1
-        numbers += self.groups * (pairs + d)
+        numbers += self.groups * (pairs + d) + self.levels * pairs
         if self.distinct:
             numbers += self.groups * pairs + 2 * triples + d * p
         return 8 * numbers
@@ -71,6 +76,7 @@ class MomentAccumulator:
         self._groups = None
         if kernel.groups:
             self._groups = GroupSums(kernel.vocab_size, p, kernel.groups, kernel.distinct, shared)
+        self._squares = LevelSquares(p, shared["level"], kernel.levels) if kernel.levels else None
         self._node_first, self._node_counts = np.zeros((nodes, p)), np.zeros((nodes, 4))
         self._noise, self._dropped = np.zeros((NOISE_BINS, 2)), np.zeros(1)
 
@@ -95,6 +101,8 @@ class MomentAccumulator:
             add_cubes([sums.third], batch.by_direction, [third_weight])
         else:
             self._groups.add(batch, own, sums.third, third_weight)
+        if self._squares is not None:
+            self._squares.add(batch, own)
         self._add_nodes(batch, own)
         self._add_noise(weight / (batch.lengths - 1.0))
 
@@ -115,6 +123,7 @@ class MomentAccumulator:
         return {
             **sums_arrays(self._slots),
             **(self._groups.arrays() if self._groups is not None else {}),
+            **({"level_squares": self._squares.packed} if self._squares is not None else {}),
             "node_first": self._node_first,
             "node_counts": self._node_counts,
             "noise": self._noise,

@@ -73,7 +73,10 @@ class MomentPlan:
         group_nodes = np.flatnonzero(census.documents >= fewest)
         slots, slot = _slots(census, group_nodes, groups != "none", node_states)
         natural = node_states or weighting != "uniform"
-        shared = {"basis": basis.projection, "factor": np.ones(len(census.tree)) if natural else weights.factor}
+        shared = {
+            "basis": basis.projection, "factor": np.ones(len(census.tree)) if natural else weights.factor,
+            "level": census.tree.level.astype(float),
+        }
         if len(slots) > 1:
             shared["slot"] = slot.astype(float)
         if len(group_nodes):
@@ -83,7 +86,9 @@ class MomentPlan:
                 sums = _power_sums(census, weights.by_length)[:, group_nodes]
                 shared["group_self"] = self_coefficients(sums, _own_factor(census, weighting)[group_nodes])
         distinct = "group_self" in shared
-        kernel = MomentKernel(basis.vocab_size, cap, weights.by_length, len(slots), len(group_nodes), distinct)
+        kernel = MomentKernel(
+            basis.vocab_size, cap, weights.by_length, len(slots), len(group_nodes), distinct, census.tree.depth + 1
+        )
         return cls(kernel, shared, basis, census, weighting, slots, group_nodes)
 
     @property
@@ -115,6 +120,7 @@ class MomentPlan:
             half_a["node_first"] + half_b["node_first"], half_a["noise"] + half_b["noise"],
             self._groups(half_a, half_b), tuple(sorted(sources)),
             dropped + int(half_a["dropped"][0] + half_b["dropped"][0]),
+            half_a["level_squares"] + half_b["level_squares"],
         )
 
     def _groups(self, half_a: Mapping[str, np.ndarray], half_b: Mapping[str, np.ndarray]) -> GroupStatistics | None:

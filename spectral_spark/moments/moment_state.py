@@ -19,6 +19,7 @@ from spectral_spark.moments.coefficients import HDPCoefficients, hdp_coefficient
 from spectral_spark.moments.group_moments import GroupAverages, GroupStatistics
 from spectral_spark.moments.leaf_moments import LeafMoments
 from spectral_spark.moments.moment_files import read_fields, write_fields
+from spectral_spark.moments.pair_moments import NodeSums, PairMoments, joined_squares, pair_moments, unpacked_squares
 from spectral_spark.moments.projection import ProjectedMoments
 from spectral_spark.moments.sources import added, subtracted
 from spectral_spark.moments.symmetric_packing import unpack2, unpack3
@@ -48,6 +49,8 @@ class MomentState:
     groups : statistics per group, or None.
     sources : fingerprints of what was added and of what was removed (see ``moments.sources``).
     dropped : number of documents that were too short.
+    level_squares : array of shape (depth + 1, pairs), what pair moments need (see ``moments.pair_moments``); None in
+        states of version 0.1.0.
     """
 
     basis: Basis
@@ -61,6 +64,7 @@ class MomentState:
     groups: GroupStatistics | None = None
     sources: tuple[str, ...] = ()
     dropped: int = 0
+    level_squares: np.ndarray | None = None
 
     @property
     def documents(self) -> int:
@@ -128,6 +132,21 @@ class MomentState:
             empty = nodes[census.documents_below[nodes] == 0]
             means[empty] = means[tree.parent[empty]]
         return means
+
+    def pairs(self) -> PairMoments | None:
+        """Moments of pairs of different documents; None where their sums were not collected.
+
+        Every document counts 1 or its words, whatever the weighting of the tree's nodes.
+        """
+        if self.level_squares is None:
+            return None
+        census = self.census
+        weight, squared = census.documents.astype(float), census.documents.astype(float)
+        if self.weights.by_length:
+            weight, squared = census.tokens, census.tokens_squared
+        squares = unpacked_squares(self.level_squares, self.basis.size)
+        sums = NodeSums(census.tree, self.node_first, weight, squared, squares)
+        return pair_moments(sums, self.root().second, self.weights.factor * weight)
 
     def coefficients(self, concentrations: Sequence[float]) -> HDPCoefficients:
         """HDP coefficients of this tree, also at unequal depth; a single number is the documents' concentration."""
@@ -234,6 +253,7 @@ def _joined(a: MomentState, b: MomentState, *, subtract: bool) -> MomentState:
         groups=groups,
         sources=sources,
         dropped=a.dropped - b.dropped if subtract else a.dropped + b.dropped,
+        level_squares=joined_squares(a.level_squares, b.level_squares, subtract=subtract),
     )
     return _pruned(joined) if subtract else joined
 
@@ -255,6 +275,7 @@ def _pruned(state: MomentState) -> MomentState:
     return replace(
         state, census=own, node_first=state.node_first[kept], slots=tuple(state.slots[number] for number in slots),
         half_samples=(halves[0], halves[1]),
+        level_squares=None if state.level_squares is None else state.level_squares[: smaller.depth + 1],
     )
 
 
@@ -302,6 +323,8 @@ def _contents(state: MomentState) -> dict[str, Any]:
         name: getattr(state, name) for name in ("weighting", "cap", "slots", "sources", "dropped", "census", "noise")
     }
     contents |= {"basis": state.basis.fingerprint, "node_first": state.node_first}
+    if state.level_squares is not None:
+        contents["level_squares"] = state.level_squares
     for number, half in enumerate(state.half_samples):
         contents |= {f"{name} of half {number}": array for name, array in half.arrays().items()}
     if state.groups is not None:

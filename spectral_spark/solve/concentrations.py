@@ -14,13 +14,14 @@ from spectral_spark.solve.symmetric_tensor import PairTensor, nearest_orthogonal
 from spectral_spark.solve.whitening import signed_spectrum, usable_rank, whiten
 
 Correction = Callable[[HDPCoefficients], CorrectedMoments]
+Family = Callable[[float], HDPCoefficients]
 
 LOWEST, HIGHEST, GRID = 0.01, 300.0, 12
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """A 2-layer concentration found from the moments.
+    """The documents' concentration, found from the moments.
 
     Attributes
     ----------
@@ -39,10 +40,16 @@ def as_concentrations(values: float | Sequence[float]) -> tuple[float, ...]:
     return tuple(checked_concentrations([values] if isinstance(values, int | float) else values).tolist())
 
 
+def two_layers(g: float) -> HDPCoefficients:
+    """The coefficients of a tree without groups."""
+    return hdp_coefficients([g])
+
+
 def calibrated_concentration(
-    correct: Correction, k: int, seed: int = 0, lowest: float = LOWEST, highest: float = HIGHEST
+    correct: Correction, k: int, seed: int = 0, lowest: float = LOWEST, highest: float = HIGHEST,
+    family: Family = two_layers,
 ) -> Calibration:
-    """The 2-layer g for which the third-order proportions κ²/λ_i² sum to one.
+    """The documents' g for which the third-order proportions κ²/λ_i² sum to one.
 
     Right on corpora drawn from the model. On real, bursty words the result is far too large: prefer to compare several
     values on held-out documents.
@@ -51,8 +58,9 @@ def calibrated_concentration(
     ----------
     correct : the moments as a function of the coefficients they are corrected with.
     k : number of topics.
+    family : the coefficients for a value of g: those of two layers, or of a tree whose other levels follow from g.
     """
-    mass = _Mass(correct, k, seed)
+    mass = _Mass(correct, k, seed, family)
     # Upwards to the first change of sign: far beyond it centring leaves S2 nearly singular and the mass is noise.
     grid = np.log(np.geomspace(lowest, highest, GRID))
     value = mass(grid[0])
@@ -73,8 +81,8 @@ class _Mass:
     ends of its bracket again must find the same signs.
     """
 
-    def __init__(self, correct: Correction, k: int, seed: int) -> None:
-        self._correct, self._k = correct, k
+    def __init__(self, correct: Correction, k: int, seed: int, family: Family) -> None:
+        self._correct, self._k, self._family = correct, k, family
         self._start = random_orthogonal(k, np.random.default_rng(seed))
         self._topics: np.ndarray | None = None
         self._known: dict[float, float] = {}
@@ -85,7 +93,7 @@ class _Mass:
         return self._known[log_g]
 
     def _solved(self, log_g: float) -> float:
-        coefficients = hdp_coefficients([float(np.exp(log_g))])
+        coefficients = self._family(float(np.exp(log_g)))
         corrected = self._correct(coefficients)
         if usable_rank(signed_spectrum(corrected.second)[0]) < self._k:
             return -1.0  # centring so strongly leaves S2 indefinite: g is too large

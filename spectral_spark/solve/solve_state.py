@@ -33,9 +33,11 @@ def solve_state(
         numbers = tuple(float(g) for g in concentrations)
         concentrations = state.coefficients(concentrations)
     moments, groups = state.grouped() if per_group else (state.root(), None)
+    pairs = state.pairs() if isinstance(concentrations, str) and not per_group else None
     halves = state.halves() if k == "auto" else None
     solution = solve_topics(
         moments, halves, state.basis.lift, state.mean_words(), k, concentrations, solver,
-        scale=state.basis.scale, document_noise=DocumentNoise(*state.noise_weights()), groups=groups, **options,
+        scale=state.basis.scale, document_noise=DocumentNoise(*state.noise_weights()), groups=groups, pairs=pairs,
+        **options,
     )
     return solution if numbers is None else replace(solution, concentrations=numbers)

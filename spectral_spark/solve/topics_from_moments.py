@@ -11,11 +11,13 @@ from threadpoolctl import threadpool_limits
 from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.moments.coefficients import HDPCoefficients, hdp_coefficients
 from spectral_spark.moments.group_moments import GroupAverages
+from spectral_spark.moments.pair_moments import PairMoments
 from spectral_spark.moments.projection import ProjectedMoments
-from spectral_spark.solve.concentrations import as_concentrations, calibrated_concentration
+from spectral_spark.solve.concentrations import as_concentrations, calibrated_concentration, two_layers
 from spectral_spark.solve.corrected_moments import CorrectedMoments, check_moments, corrected_moments
 from spectral_spark.solve.document_noise import DocumentNoise
 from spectral_spark.solve.group_tensors import group_corrected_moments
+from spectral_spark.solve.level_concentrations import LevelRatios, level_ratios
 from spectral_spark.solve.rank import RankChoice, RankEvidence, choose_rank, given_rank
 from spectral_spark.solve.reconstruct import first_order_weights, lifted_topics
 from spectral_spark.solve.solvers import check_solver, solve_tensor
@@ -26,6 +28,8 @@ from spectral_spark.solve.whitening import Whitening, check_k, whiten
 log = logging.getLogger(__name__)
 
 Halves = tuple[ProjectedMoments, ProjectedMoments]
+UNCALIBRATED = 0.3          # the documents' concentration where the moments cannot tell: small is right for text
+EXACT = 1e-3                # relative residual of a tensor whose moments are as good as exact
 Concentrations = float | Sequence[float] | HDPCoefficients | str
 
 
@@ -43,6 +47,7 @@ def solve_topics(
     scale: np.ndarray | None = None,
     document_noise: DocumentNoise | None = None,
     groups: GroupAverages | None = None,
+    pairs: PairMoments | None = None,
     max_k: int | None = None,
     solver_options: Mapping[str, Any] | None = None,
 ) -> TopicSolution:
@@ -55,29 +60,46 @@ def solve_topics(
     lift : array of shape (d, p), from the basis back to words.
     mean_words : array of shape (d,), M1.
     k : number of topics, or "auto" for the rank rule.
-    concentrations : g_1 … g_{L−1} from the root's children down to the documents; "calibrated" for a 2-layer g found
-        from the moments; or coefficients made elsewhere (unequal depth, per-node concentrations).
+    concentrations : g_1 … g_{L−1} from the root's children down to the documents; "calibrated" for those found from
+        the moments, of the documents alone without ``pairs``; "auto" for these where the moments are as good as exact,
+        and a small number for the documents elsewhere; or coefficients made elsewhere (unequal depth, per-node
+        concentrations).
     solver : "polar", "power", "als" or "sketch"; ``solver_options`` are passed on.
     rank_rule : "noise-floor", "gap" or "paper".
     scale : array of shape (d,), the word scaling of the basis; sharpens the noise floor.
     document_noise : the noise of each document; raises the floor if a few heavy documents dominate.
     groups : averages over groups. If given, tensors are taken per group and averaged, and only the documents'
         concentration (the last one given) is used.
+    pairs : moments of pairs of documents, which tell the levels of the tree apart. Not used with ``groups``.
     max_k : the most topics "auto" may choose.
     """
     check_solver(solver)
     _check_input(moments, halves, lift, mean_words)
-    problem = _Problem(moments, halves, lift, mean_words, k, rank_rule, scale, document_noise, groups, max_k)
+    problem = _Problem(moments, halves, lift, mean_words, k, rank_rule, scale, document_noise, groups, pairs, max_k)
     with threadpool_limits(1):
-        numbers, coefficients, choice, notes = _read(problem, concentrations, seed)
-        corrected = problem.corrected(coefficients)
-        choice = choice or problem.rank(corrected)
-        whitening = whiten(corrected.second, choice.k)
-        found = solve_tensor(corrected.third_in(whitening.matrix), solver, seed, **(solver_options or {}))
-        if not found.converged:
-            notes += (f"solver {solver} did not converge in {found.iterations} iterations",)
-            log.warning("%s", notes[-1])
-        return _reconstructed(corrected, numbers, choice, whitening, found, lift, notes)
+        if concentrations != "auto":
+            return _solved(problem, concentrations, solver, seed, solver_options or {})
+        try:
+            found = _solved(problem, "calibrated", solver, seed, solver_options or {})
+            if found.decomposition.residual < EXACT:
+                return found
+        except InputError:
+            log.debug("the moments cannot be calibrated; the usual concentration is used")
+        return _solved(problem, UNCALIBRATED, solver, seed, solver_options or {})
+
+
+def _solved(
+    problem: "_Problem", concentrations: Concentrations, solver: str, seed: int, options: Mapping[str, Any]
+) -> TopicSolution:
+    numbers, coefficients, choice, notes = _read(problem, concentrations, seed)
+    corrected = problem.corrected(coefficients)
+    choice = choice or problem.rank(corrected)
+    whitening = whiten(corrected.second, choice.k)
+    found = solve_tensor(corrected.third_in(whitening.matrix), solver, seed, **options)
+    if not found.converged:
+        notes += (f"solver {solver} did not converge in {found.iterations} iterations",)
+        log.warning("%s", notes[-1])
+    return _reconstructed(corrected, numbers, choice, whitening, found, problem.lift, notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,12 +115,16 @@ class _Problem:
     scale: np.ndarray | None
     document_noise: DocumentNoise | None
     groups: GroupAverages | None
+    pairs: PairMoments | None
     max_k: int | None
 
     def corrected(self, coefficients: HDPCoefficients) -> CorrectedMoments:
         if self.groups is None:
             return corrected_moments(self.moments, coefficients)
         return group_corrected_moments(self.moments, self.groups, coefficients)
+
+    def levels(self, k: int) -> LevelRatios | None:
+        return level_ratios(self.pairs, k) if self.pairs is not None and self.groups is None else None
 
     def rank(self, corrected: CorrectedMoments) -> RankChoice:
         if not isinstance(self.k, str):
@@ -126,11 +152,14 @@ def _read(
         numbers = as_concentrations(concentrations)
         return numbers, hdp_coefficients(numbers if problem.groups is None else numbers[-1:]), None, ()
     if concentrations != "calibrated":
-        raise SettingsError(f"concentrations: {concentrations!r} is unknown; pass numbers or 'calibrated'")
+        raise SettingsError(f"concentrations: {concentrations!r} is unknown; pass numbers, 'auto' or 'calibrated'")
     choice = problem.rank(problem.corrected(hdp_coefficients([1.0])))
-    found = calibrated_concentration(problem.corrected, choice.k, seed)
-    notes = (f"calibration ended at its bound, {found.concentration:g}",) if found.at_bound else ()
-    return (found.concentration,), hdp_coefficients([found.concentration]), choice, notes
+    levels = problem.levels(choice.k)
+    family = two_layers if levels is None else levels.coefficients
+    g = calibrated_concentration(problem.corrected, choice.k, seed, family=family)
+    notes = (f"calibration ended at its bound, {g.concentration:g}",) if g.at_bound else ()
+    numbers = (g.concentration,) if levels is None else levels.concentrations(g.concentration)
+    return numbers, family(g.concentration), choice, notes
 
 
 def _reconstructed(

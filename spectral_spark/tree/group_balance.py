@@ -4,7 +4,6 @@ import numpy as np
 
 from spectral_spark.errors import SettingsError
 from spectral_spark.tree.census import Census
-from spectral_spark.tree.nodes import DocumentTree
 
 WEIGHT_STEPS = 64            # weights are multiples of 1/64: sums of them are exact, in any order
 MOST_TIMES = 16.0            # caps a document's weight relative to the largest group: tiny groups cannot dominate
@@ -29,7 +28,7 @@ def group_weights(census: Census, balance: float) -> np.ndarray:
     """
     if not 0 <= balance <= 1:
         raise SettingsError(f"group balance is {balance}; give a number from 0 (documents alike) to 1 (groups alike)")
-    group = _top_level(census.tree)
+    group = census.tree.top_level
     documents = np.bincount(group, census.documents, len(census.tree))[group]
     weights = np.minimum((documents.max() / np.maximum(documents, 1.0)) ** balance, MOST_TIMES)
     weighted = float(weights @ census.tokens)
@@ -37,11 +36,3 @@ def group_weights(census: Census, balance: float) -> np.ndarray:
         weights *= float(census.tokens.sum()) / weighted
     steps = np.maximum(np.rint(weights * WEIGHT_STEPS), 1.0)
     return np.where(documents > 0, steps / WEIGHT_STEPS, 1.0)
-
-
-def _top_level(tree: DocumentTree) -> np.ndarray:
-    """The node of level 1 on the path of each node, the root for itself; int array of shape (nodes,)."""
-    group = np.arange(len(tree))
-    for nodes in tree.levels_upwards[::-1][1:]:
-        group[nodes] = group[tree.parent[nodes]]
-    return group

@@ -135,6 +135,14 @@ class DocumentTree:
         cuts = np.searchsorted(self.level[order], np.arange(1, self.depth + 1))
         return np.split(order, cuts)[:0:-1]
 
+    @cached_property
+    def top_level(self) -> np.ndarray:
+        """The node of level 1 on the path of each node, the root for itself; int array of shape (nodes,)."""
+        group = np.arange(len(self))
+        for nodes in self.levels_upwards[::-1][1:]:
+            group[nodes] = group[self.parent[nodes]]
+        return group
+
     def sum_below(self, own: np.ndarray) -> np.ndarray:
         """Sums of a value per node over each node's whole subtree, itself included; array of shape (nodes, ...)."""
         total = np.array(own, copy=True)
