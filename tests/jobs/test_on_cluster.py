@@ -54,7 +54,7 @@ def check(found: dict, place: Path) -> None:
     assert evaluation["documents"] <= corpus["documents"]["test"]
     assert evaluation["loss"] < evaluation["unigram_loss"]
     scores = pq.read_table(place / "scores")
-    assert scores.column_names == ["doc_id", "topicDistribution"]
+    assert {"doc_id", "path", "topic", "label", "unknownShare", "topicDistribution"} <= set(scores.column_names)
     assert scores.num_rows == corpus["kept"] == len(set(scores["doc_id"].to_pylist()))
     shares = np.array(scores["topicDistribution"].to_pylist())
     assert shares.shape[1] == model["k"]
