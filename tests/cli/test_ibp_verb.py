@@ -39,9 +39,9 @@ def test_dry_run_says_what_would_be_done(rows: str, tmp_path: Path, capsys: pyte
     (("--features-col", "y"), "no column 'y'"),
     (("--input", "nowhere.parquet"), "nothing at 'nowhere.parquet'"),
     (("--input", __file__), "is not Parquet"),
-    (("--kind", "gauss"), "not one of binary, isfa, iica"),
+    (("--kind", "gauss"), "choose one of binary, isfa, iica"),
     (("--k", "41"), "from 1 to 40"),
-    (("--missing", "drop"), "not one of refuse, mean"),
+    (("--missing", "drop"), "choose one of refuse, mean"),
 ])
 def test_wrong_usage_ends_with_two(
     rows: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], change: tuple[str, str], message: str
