@@ -32,7 +32,7 @@ $(VENV)/.made:
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.made pyproject.toml
-	$(BIN)/pip install --editable '.[plot$(EXTRA)]'
+	$(BIN)/pip install --editable '.[spark,plot$(EXTRA)]'
 	@touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed

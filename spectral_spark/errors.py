@@ -32,3 +32,13 @@ class FormatError(SpectralError):
 
 class CapacityError(SpectralError):
     """The work does not fit the memory it would be given."""
+
+
+INSTALL_SPARK = (
+    "pip install 'spectral-spark[spark]', or on a cluster with its own Spark set SPARK_HOME or use spark-submit; "
+    "TopicModel, infer, topics and report work without"
+)
+
+
+class SparkMissingError(SettingsError, ImportError):
+    """Something that needs Spark was used where pyspark cannot be imported."""

@@ -4,7 +4,7 @@ import errno
 import re
 
 from spectral_spark.cli.messages import with_flags
-from spectral_spark.errors import SpectralError
+from spectral_spark.errors import INSTALL_SPARK, SpectralError
 
 USAGE, INTERNAL, INTERRUPTED = 2, 1, 130
 
@@ -70,6 +70,8 @@ def explain(error: BaseException) -> tuple[str, int]:
         return with_flags(str(error)), USAGE
     if ours := _OURS.search(text):
         return with_flags(ours[2].strip()), USAGE
+    if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "pyspark":
+        return f"this needs Spark, and pyspark cannot be imported: {INSTALL_SPARK}", USAGE
     for found in (_path_problem(error), _known_problem(error, text)):
         if found:
             return found

@@ -1,7 +1,7 @@
 """A verb of the command line, and where the verbs are found: every module of ``cli.verbs`` is one."""
 
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -13,7 +13,7 @@ from spectral_spark.cli.flags import Flag, spark_setting
 if TYPE_CHECKING:
     from spectral_spark.cli.run import Run
 
-ORDER = ("demo", "ingest", "fit", "topics", "score", "evaluate", "update", "report", "basis", "ibp")
+ORDER = ("demo", "ingest", "fit", "topics", "infer", "score", "evaluate", "update", "report", "basis", "ibp")
 
 COMMON = (
     Flag("config", "settings of this run, a TOML file with a table per verb; flags win over it", metavar="FILE.toml"),
@@ -63,10 +63,32 @@ class Verb:
         return next((flag for flag in self.all_flags if flag.name == wanted), None)
 
 
+class Verbs(Mapping[str, Verb]):
+    """All verbs by name, in the order of the help text. A verb is imported when it is looked at."""
+
+    def __init__(self) -> None:
+        self._package = import_module("spectral_spark.cli.verbs")
+        rank = {name: place for place, name in enumerate(ORDER)}
+        found = (module.name for module in iter_modules(self._package.__path__))
+        self._names = sorted(found, key=lambda name: (rank.get(name, len(rank)), name))
+
+    def __getitem__(self, name: str) -> Verb:
+        if name not in self._names:
+            raise KeyError(name)
+        verb: Verb = import_module(f"{self._package.__name__}.{name}").VERB
+        return verb
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
 @cache
-def verbs() -> dict[str, Verb]:
-    """All verbs, in the order of the help text."""
-    package = import_module("spectral_spark.cli.verbs")
-    found = [import_module(f"{package.__name__}.{module.name}").VERB for module in iter_modules(package.__path__)]
-    rank = {name: place for place, name in enumerate(ORDER)}
-    return {verb.name: verb for verb in sorted(found, key=lambda verb: (rank.get(verb.name, len(rank)), verb.name))}
+def verbs() -> Verbs:
+    """All verbs: every module of ``cli.verbs`` is one, and has its name."""
+    return Verbs()

@@ -3,9 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +43,10 @@ class CountBatch:
         return ends[self.indptr[1:]] - ends[self.indptr[:-1]]
 
     @cached_property
-    def matrix(self) -> sp.csr_matrix:
+    def matrix(self) -> "sp.csr_matrix":
         """The counts as a (n, d) sparse matrix sharing these arrays."""
+        import scipy.sparse as sp
+
         return sp.csr_matrix(
             (self.counts, self.terms, self.indptr), shape=(self.n_documents, self.vocab_size), copy=False
         )

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING
 import psutil
 
 from spectral_spark.engine.java import use_java
-from spectral_spark.errors import SettingsError
+from spectral_spark.errors import INSTALL_SPARK, SparkMissingError
 
 if TYPE_CHECKING:
     from pyspark import SparkConf
@@ -89,9 +89,7 @@ def find_pyspark() -> None:
     if os.environ.get("SPARK_HOME") and find_spec("findspark") is not None:
         importlib.import_module("findspark").init()
         return
-    raise SettingsError(
-        "pyspark cannot be imported: pip install 'pyspark[sql]>=4.1,<4.4', or set SPARK_HOME to an unpacked Spark"
-    )
+    raise SparkMissingError(f"this needs Spark, and pyspark cannot be imported: {INSTALL_SPARK}")
 
 
 def new_log() -> Path:

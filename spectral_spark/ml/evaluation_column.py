@@ -33,15 +33,15 @@ class DocumentEvaluation:
 
     def __init__(self, proportions: Proportions, seed: int) -> None:
         self.proportions, self.seed = proportions, seed
-        self.top = np.zeros(len(proportions.topics), bool)
-        self.top[top_words(proportions.topics).ravel()] = True
-        prior = np.maximum(proportions.node_prior, _LEAST_PRIOR)
+        self.top = np.zeros(len(proportions.model.topics), bool)
+        self.top[top_words(proportions.model.topics).ravel()] = True
+        prior = np.maximum(proportions.model.node_prior, _LEAST_PRIOR)
         self.node_prior = prior / prior.sum(axis=1, keepdims=True)
 
     def __call__(self, terms: pa.Array, counts: pa.Array, prefixes: pa.Array, keys: pa.Array) -> pa.Array:
-        model, topics = self.proportions, self.proportions.topics
+        model, topics = self.proportions.model, self.proportions.model.topics
         numbers = keys.to_numpy(zero_copy_only=False).astype(np.int64)
-        batch, good = model.batch(terms, counts, model.nodes(prefixes), numbers)
+        batch, good = self.proportions.batch(terms, counts, self.proportions.nodes(prefixes), numbers)
         n = len(terms)
         observed, hidden = halve(batch, self.seed)
         with threadpool_limits(1):
@@ -77,7 +77,7 @@ def add_evaluation(
     content = F.xxhash64(terms, counts, path)
     key = F.xxhash64(F.col(_quoted(columns.id)).cast("string")) if columns.id in frame.columns else content
     added = with_arrow_column(frame, output, run, [terms, counts, path_prefixes(path), key], KIND)
-    words = top_words(evaluation.proportions.topics)
+    words = top_words(evaluation.proportions.model.topics)
     facts = {"k": len(words), "topWords": words.ravel().tolist()}       # metadata has no lists of lists
     described = F.col(_quoted(output)).alias(output, metadata={METADATA_KEY: facts})
     return added.withColumn(output, described)

@@ -47,6 +47,8 @@ from spectral_spark.ml.training_documents import TrainingDocuments, training_doc
 from spectral_spark.moments.basis import Basis
 from spectral_spark.moments.moment_state import MomentState
 from spectral_spark.moments.remembered_files import read_remembered, write_remembered
+from spectral_spark.refine.fixed_topics import FixedTopics
+from spectral_spark.serve.topic_model import TopicModel
 from spectral_spark.text.text_recipe import TEXT_JSON, TextCounter, TextRecipe
 
 if TYPE_CHECKING:
@@ -346,7 +348,12 @@ class SpectralHDPModel(ModelPictures, Model, DocumentInput, MLReadable, MLWritab
 
     def _local(self, table: "pd.DataFrame") -> np.ndarray:
         names = {name: self._value(name) for name in COLUMN_PARAMS}
-        return local_proportions(table, names, self._proportions(), self._fitted.nodes.paths, self._counter)
+        return local_proportions(table, names, self._topic_model)
+
+    @cached_property
+    def _topic_model(self) -> TopicModel:
+        """The same model without Spark, which scores what is not in Spark."""
+        return TopicModel(self.files, self._recipe)
 
     @cached_property
     def _counter(self) -> TextCounter | None:
@@ -385,21 +392,13 @@ class SpectralHDPModel(ModelPictures, Model, DocumentInput, MLReadable, MLWritab
 
     _document_evaluation: DocumentEvaluation | None = None
 
-    def _proportions(self, spark: SparkSession | None = None) -> Proportions:
-        """What infers proportions; with a session, tree nodes can be found by the hashes of their paths."""
-        if spark is None:
-            none = np.zeros(0, np.int64)
-            hashes = (none, none)
-        elif self._inference is not None:               # kept, so that all transforms share one broadcast
-            return self._inference
-        else:
-            hashes = node_hashes(spark, self._fitted.nodes.paths)
-        found = Proportions(
-            self._fitted.topics, self._fitted.nodes.proportions, *hashes, self._fitted.document_concentration
-        )
-        if spark is not None:
-            self._inference = found
-        return found
+    def _proportions(self, spark: SparkSession) -> Proportions:
+        """What infers proportions on executors; kept, so that all transforms share one broadcast."""
+        if self._inference is None:
+            fitted = self._fitted
+            topics = FixedTopics(fitted.topics, fitted.nodes.proportions, fitted.document_concentration)
+            self._inference = Proportions(topics, *node_hashes(spark, fitted.nodes.paths))
+        return self._inference
 
     _inference: Proportions | None = None
 

@@ -10,7 +10,7 @@ from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.engine.arrow import flat_lists, with_arrow_column
 from spectral_spark.engine.broadcast_cache import hold
 from spectral_spark.engine.documents import DocumentColumns, document_columns
-from spectral_spark.refine.fold_in import infer
+from spectral_spark.refine.fixed_topics import FixedTopics, usable_counts
 
 
 class Proportions:
@@ -18,51 +18,28 @@ class Proportions:
 
     Parameters
     ----------
-    topics : array of shape (d, k), positive, columns sum to one.
-    node_prior : array of shape (nodes, k).
+    model : topics and the proportions of the tree's nodes.
     node_hashes, node_ids : sorted hashes of the nodes' paths, and the nodes they stand for.
-    concentration : of documents around their node.
     """
 
-    def __init__(
-        self, topics: np.ndarray, node_prior: np.ndarray, node_hashes: np.ndarray, node_ids: np.ndarray,
-        concentration: float, iterations: int = 50,
-    ) -> None:
-        self.topics, self.node_prior = topics, node_prior
-        self.node_hashes, self.node_ids = node_hashes, node_ids
-        self.concentration, self.iterations = concentration, iterations
+    def __init__(self, model: FixedTopics, node_hashes: np.ndarray, node_ids: np.ndarray) -> None:
+        self.model, self.node_hashes, self.node_ids = model, node_hashes, node_ids
 
     def __call__(self, terms: pa.Array, counts: pa.Array, prefixes: pa.Array) -> pa.Array:
-        return self.of(terms, counts, self.nodes(prefixes))
-
-    def of(self, terms: pa.Array, counts: pa.Array, nodes: np.ndarray) -> pa.Array:
-        """Proportions of documents whose tree nodes are known: lists of k numbers, null for bad counts."""
-        batch, good = self.batch(terms, counts, nodes, np.zeros(len(terms), np.int64))
-        n, k = len(terms), self.topics.shape[1]
+        """Lists of k numbers, null for bad counts."""
+        batch, good = self.batch(terms, counts, self.nodes(prefixes))
+        n, k = len(terms), self.model.topics.shape[1]
         with threadpool_limits(1):
-            theta = infer(batch, self.topics, self.node_prior, self.concentration, self.iterations)
+            theta = self.model.of(batch)
         offsets = np.arange(0, (n + 1) * k, k, dtype=np.int32)
         return pa.ListArray.from_arrays(offsets, pa.array(theta.ravel()), mask=pa.array(~good))
 
     def batch(
-        self, terms: pa.Array, counts: pa.Array, nodes: np.ndarray, keys: np.ndarray
+        self, terms: pa.Array, counts: pa.Array, nodes: np.ndarray, keys: np.ndarray | None = None
     ) -> tuple[CountBatch, np.ndarray]:
         """The known words of the documents, and which documents have counts that can be used."""
-        term_values, starts = flat_lists(terms, np.int64)
-        count_values, count_starts = flat_lists(counts, np.float64)
-        n = len(terms)
-        good = np.diff(starts) == np.diff(count_starts)
-        if not good.all():
-            keep = np.repeat(good, np.diff(starts)), np.repeat(good, np.diff(count_starts))
-            term_values, count_values = term_values[keep[0]], count_values[keep[1]]
-            starts = np.concatenate(([0], np.cumsum(np.where(good, np.diff(starts), 0))))
-        owner = np.repeat(np.arange(n), np.diff(starts))
-        good[owner[~((count_values >= 0) & np.isfinite(count_values))]] = False
-        used = (count_values > 0) & (term_values >= 0) & (term_values < len(self.topics)) & good[owner]
-        starts = np.concatenate(([0], np.cumsum(np.bincount(owner[used], minlength=n))))
-        batch = CountBatch(
-            starts.astype(np.int32), term_values[used].astype(np.int32), count_values[used], nodes, keys,
-            len(self.topics),
+        batch, good = usable_counts(
+            *flat_lists(terms, np.int64), *flat_lists(counts, np.float64), nodes, len(self.model.topics), keys
         )
         return batch, good & ~terms.is_null().to_numpy(zero_copy_only=False)
 

@@ -11,8 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spectral_spark.engine.session import start_session
 from spectral_spark.errors import InputError
-from spectral_spark.ml.inference import Proportions
-from spectral_spark.text.text_recipe import TextCounter
+from spectral_spark.serve.topic_model import TopicModel
 
 TEXT = "text"
 
@@ -76,39 +75,42 @@ def _has_vectors(column: pd.Series) -> bool:
     return any(isinstance(value, Vector) for value in column.head(20))
 
 
-def local_proportions(
-    table: pd.DataFrame, names: Mapping[str, Any], model: Proportions, paths: Sequence[tuple[str, ...]],
-    counter: TextCounter | None,
-) -> np.ndarray:
+def local_proportions(table: pd.DataFrame, names: Mapping[str, Any], model: TopicModel) -> np.ndarray:
     """Topic proportions of a pandas DataFrame, shape (n, k), computed here; NaN where counts cannot be used.
 
-    ``names`` are the model's column parameters; ``paths`` the tree nodes that the model knows.
+    ``names`` are the model's column parameters.
     """
-    terms, counts = _counts(table, names, counter)
-    known = {path: node for node, path in enumerate(paths)}
-    nodes = np.array([_deepest(path, known) for path in _paths(table, names)], np.int32)
-    rows = model.of(terms, counts, nodes)
-    good = rows.is_valid().to_numpy(zero_copy_only=False)
-    shares = np.full((len(table), model.topics.shape[1]), np.nan)
-    shares[good] = rows.flatten().to_numpy(zero_copy_only=False).reshape(int(good.sum()), -1)
+    paths = _paths(table, names)
+    if names["textCol"] and model.recipe:
+        _require(table, names["textCol"], "textCol")
+        texts = [None if value is None else str(value) for value in map(_plain, table[names["textCol"]])]
+        return model.infer(texts, paths)
+    rows = _counts(table, names)
+    lengths = [0 if row is None or len(row[0]) != len(row[1]) else len(row[0]) for row in rows]
+    used = [row for row, length in zip(rows, lengths, strict=True) if row is not None and length]
+    terms = np.concatenate([np.zeros(0, np.int64), *(row[0] for row in used)])
+    counts = np.concatenate([np.zeros(0), *(row[1] for row in used)])
+    shares, good = model.of_rows(terms, np.concatenate(([0], np.cumsum(lengths))), counts, paths)
+    whole = np.array([row is not None and len(row[0]) == len(row[1]) for row in rows], bool)
+    shares[~(good & whole)] = np.nan
     return shares
 
 
-def _counts(table: pd.DataFrame, names: Mapping[str, Any], counter: TextCounter | None) -> tuple[pa.Array, pa.Array]:
-    if names["textCol"] and counter:
-        _require(table, names["textCol"], "textCol")
-        texts = [None if value is None else str(value) for value in map(_plain, table[names["textCol"]])]
-        counted = counter(pa.array(texts, pa.string()))
-        return counted.field("terms"), counted.field("counts")
+def _counts(table: pd.DataFrame, names: Mapping[str, Any]) -> list[tuple[np.ndarray, np.ndarray] | None]:
+    """Word ids and counts of each document; None where they are missing."""
     if names["termsCol"]:
         for kind in ("termsCol", "countsCol"):
             _require(table, names[kind], kind)
-        terms = pa.array(map(_plain, table[names["termsCol"]]), pa.list_(pa.int64()))
-        return terms, pa.array(map(_plain, table[names["countsCol"]]), pa.list_(pa.float64()))
+        pairs = zip(*(map(_plain, table[names[kind]]) for kind in ("termsCol", "countsCol")), strict=True)
+        return [None if terms is None else (_numbers(terms, -1).astype(np.int64), _numbers(counts or [], np.nan))
+                for terms, counts in pairs]
     _require(table, names["featuresCol"], "featuresCol")
     vectors = [_sparse(value) for value in table[names["featuresCol"]]]
-    terms = pa.array([None if v is None else v.indices.tolist() for v in vectors], pa.list_(pa.int64()))
-    return terms, pa.array([None if v is None else v.values.tolist() for v in vectors], pa.list_(pa.float64()))
+    return [None if vector is None else (vector.indices.astype(np.int64), vector.values) for vector in vectors]
+
+
+def _numbers(values: Sequence[Any], missing: float) -> np.ndarray:
+    return np.array([missing if value is None else value for value in values], np.float64)
 
 
 def _sparse(value: Any) -> SparseVector | None:
@@ -118,18 +120,14 @@ def _sparse(value: Any) -> SparseVector | None:
     return Vectors.sparse(len(dense), np.arange(len(dense)), dense)
 
 
-def _paths(table: pd.DataFrame, names: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """The path of each document; the root where there is no such column or a name is missing."""
+def _paths(table: pd.DataFrame, names: Mapping[str, Any]) -> list[tuple[str | None, ...]]:
+    """The path of each document; the root where there is no such column."""
     columns = names["pathCols"] or [names["pathCol"]]
     if any(name not in table.columns for name in columns):
         return [()] * len(table)
     rows = zip(*([_plain(value) for value in table[name]] for name in columns), strict=True)
-    paths = [tuple(row[0]) if isinstance(row[0], list) else row for row in rows]
-    return [() if any(part is None for part in path) else tuple(map(str, path)) for path in paths]
-
-
-def _deepest(path: tuple[str, ...], known: Mapping[tuple[str, ...], int]) -> int:
-    return next((known[path[:level]] for level in range(len(path), -1, -1) if path[:level] in known), 0)
+    paths = [row[0] if isinstance(row[0], list) else row for row in rows]
+    return [tuple(None if part is None else str(part) for part in path) for path in paths]
 
 
 def _require(table: pd.DataFrame, name: str, parameter: str) -> None:

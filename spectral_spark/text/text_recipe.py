@@ -1,6 +1,7 @@
 """How the words of a model were made from text, so that new text can be read the same way, with or without Spark."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -54,30 +55,38 @@ class TextCounter:
 
     Parameters
     ----------
-    recipe : how text becomes words.
+    recipe : how text becomes words; or a function from a text to the list of its words.
     vocabulary : the words, in the order of their ids; other words are left out.
     """
 
-    def __init__(self, recipe: TextRecipe, vocabulary: Sequence[str]) -> None:
+    def __init__(self, recipe: TextRecipe | Callable[[str], Iterable[str]], vocabulary: Sequence[str]) -> None:
         self.recipe = recipe
         self.ids = {word: number for number, word in enumerate(vocabulary)}
 
     def __call__(self, texts: pa.Array) -> pa.StructArray:
         """A struct of ``terms`` (sorted ids) and ``counts`` for each text; a null text has no words."""
-        terms: list[int] = []
-        counts: list[int] = []
-        starts = np.zeros(len(texts) + 1, np.int32)
-        for row, text in enumerate(texts.to_pylist()):
-            known = sorted((self.ids[word], count) for word, count in self._counts(text) if word in self.ids)
-            terms += [term for term, _ in known]
-            counts += [count for _, count in known]
-            starts[row + 1] = len(terms)
-        offsets = pa.array(starts, pa.int32())
+        terms, starts, counts = self.arrays(texts.to_pylist())
+        offsets = pa.array(starts.astype(np.int32), pa.int32())
         return pa.StructArray.from_arrays(
             [pa.ListArray.from_arrays(offsets, pa.array(terms, pa.int32())),
              pa.ListArray.from_arrays(offsets, pa.array(counts, pa.int32()))],
             names=["terms", "counts"],
         )
 
-    def _counts(self, text: str | None) -> list[tuple[str, int]]:
-        return list(self.recipe.tokeniser.counts(text).items()) if text else []
+    def arrays(self, texts: Sequence[str | None]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Word ids, where those of each text start, of shape (n + 1,), and counts; ids are sorted within a text."""
+        terms: list[int] = []
+        counts: list[int] = []
+        starts = np.zeros(len(texts) + 1, np.int64)
+        for row, text in enumerate(texts):
+            known = sorted((self.ids[word], count) for word, count in self.words(text).items() if word in self.ids)
+            terms += [term for term, _ in known]
+            counts += [count for _, count in known]
+            starts[row + 1] = len(terms)
+        return np.array(terms, np.int32), starts, np.array(counts, np.int32)
+
+    def words(self, text: str | None) -> dict[str, int]:
+        """How often each word is in a text, known to the vocabulary or not."""
+        if not text:
+            return {}
+        return self.recipe.tokeniser.counts(text) if isinstance(self.recipe, TextRecipe) else Counter(self.recipe(text))

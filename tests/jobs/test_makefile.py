@@ -34,16 +34,16 @@ def installs(tmp_path: Path, on_path: str, java_home: str = "") -> str:
 
 @pytest.mark.parametrize("script", [says("1.8.0_392"), says("11.0.2"), STUB])
 def test_a_java_that_spark_cannot_use_brings_the_package(tmp_path: Path, script: str) -> None:
-    assert "'.[plot,java]'" in installs(tmp_path, script)
+    assert "'.[spark,plot,java]'" in installs(tmp_path, script)
 
 
 @pytest.mark.parametrize("script", [says("17.0.15"), says("25-ea")])
 def test_a_java_that_spark_can_use_is_enough(tmp_path: Path, script: str) -> None:
-    assert "'.[plot]'" in installs(tmp_path, script)
+    assert "'.[spark,plot]'" in installs(tmp_path, script)
 
 
 def test_java_home_counts_even_where_path_has_an_old_one(tmp_path: Path) -> None:
-    assert "'.[plot]'" in installs(tmp_path, says("11.0.2"), java_home=says("17.0.15"))
+    assert "'.[spark,plot]'" in installs(tmp_path, says("11.0.2"), java_home=says("17.0.15"))
 
 
 def test_pip_shows_what_it_does_while_it_sets_up(tmp_path: Path) -> None:
