@@ -13,6 +13,7 @@ from spectral_spark.errors import SettingsError
 from spectral_spark.evaluate.recovery import recovery
 from spectral_spark.fit import gibbs_step
 from spectral_spark.fit.fit_settings import FitSettings
+from spectral_spark.refine.fold_in import FoldInKernel
 from spectral_spark.tree import group_weights
 
 ARRAYS = {"termsCol": "terms", "countsCol": "counts", "idCol": "doc_id", "vocabSize": 300}
@@ -94,6 +95,8 @@ def test_an_update_weighs_new_documents_by_the_grown_groups(
 
     def watched(corpus: Any, kernel: Any, shared: Any, **given: Any) -> Any:
         assert shared["node_weight"].shape == shared["concentration"].shape
+        if not isinstance(kernel, FoldInKernel):             # the replay weighs all documents of its sample
+            return absorb(corpus, kernel, shared, **given)
         weights.append(dict(zip(("root", "b", "b/x", "b/y"), shared["node_weight"].tolist(), strict=True)))
         return absorb(corpus, kernel, shared, **given)
 
