@@ -15,6 +15,7 @@ from spectral_spark.engine.memory import check_memory
 from spectral_spark.engine.pack_counts import PackSettings
 from spectral_spark.engine.progress import Progress
 from spectral_spark.errors import InputError
+from spectral_spark.fit.advice import warn_of_balance, warn_of_noise
 from spectral_spark.fit.basis_step import check_basis, find_basis
 from spectral_spark.fit.fit_run import Run
 from spectral_spark.fit.fit_settings import FitSettings
@@ -77,6 +78,7 @@ def _fit_counted(
 ) -> FittedTopics:
     """The steps that follow the census; ``known`` are the moments of these documents, where a model has them."""
     check_groups(corpus, settings)
+    warn_of_balance(corpus.census, settings, run)
     weights = node_weights(corpus.census, settings.weighting)
     with run.timing("range"):
         if basis is None:
@@ -86,6 +88,7 @@ def _fit_counted(
         warn_of_fixed_tree(moments, run)
     with run.timing("solve"):
         solved = solve_moments(moments, settings, corpus, run)
+        warn_of_noise(solved.solution.rank, run)
     topics = solved.topics
     if settings.refine_passes:
         with run.timing("refine"):
@@ -123,6 +126,7 @@ def solve_again(fitted: FittedTopics, settings: FitSettings) -> FittedTopics:
     started = time.perf_counter()
     run = Run()
     solved = solve_moments(fitted.moments, settings, None, run)
+    warn_of_noise(solved.solution.rank, run)
     run.timed("solve", started)
     old = fitted.summary
     summary = make_summary(settings, fitted.moments, solved.solution, solved.topics, run, old.dropped, old.tokens)

@@ -66,27 +66,57 @@ class SpectralHDP(Estimator, DocumentInput, SpectralHDPParams, MLReadable, MLWri
 
     Parameters
     ----------
-    k : number of topics, or "auto" for the rank of the second moment above its noise.
-    featuresCol : Vector column of counts; or ``termsCol`` and ``countsCol``, arrays of word ids and counts.
-    textCol : column of raw text, instead of counts; ``stopWords``, ``minWordLength``, ``minDocuments``,
-        ``maxDocumentShare`` and ``vocabSize`` decide which of its words are used.
-    pathCol : column of the document's path in the tree, an array of names from the top-level group down, or one name;
-        or ``pathCols``, one column per level. Absent column: no tree.
-    idCol : identifies a document; without it the document's content does.
-    vocabulary : the words by id, for ``describeTopics``; ``vocabSize`` where only their number is known.
-    solver : "polar", "power", "als" or "sketch".
-    weighting : "tokens", "ess" or "uniform".
-    layers : "all", or 2, 3, … to cut the tree.
-    concentrations : "auto", "calibrated", or one number per layer below the root.
-    rankRule, tensors, basisSize, countCap, wordScaling, rangePasses : of the spectral step, see ``explainParams()``.
-    refinePasses : passes of incremental EM from the spectral start, with priors from the tree.
-    exploreSweeps : sweeps of sampling, on the driver over a part of the documents, before these passes; or "auto".
-    groupBalance : whom sampling and refinement serve, b from 0 to 1. A document counts in proportion to n^-b, n the
-        documents of its top-level group: 0, all documents count alike and a large group gets most of the topics; 1, all
-        groups do; between, where some groups have only a handful of documents. It weighs the words of topics; moments,
-        spectral start and proportions of the tree are those of the documents as they are.
-    checkpointDir : keeps finished passes until the fit is done; the same fit started again goes on from there.
-    seed : of everything random.
+    k : Number of topics, or auto to estimate it from the spectrum of the second moment. Default auto.
+    featuresCol : Column of word counts as pyspark.ml Vectors, as CountVectorizer makes it. Default features.
+    termsCol : Column with an array of word ids per document. Use it with countsCol, instead of featuresCol.
+    countsCol : Column with an array of counts, one for each entry of termsCol.
+    textCol : Column of raw text, instead of featuresCol. Its words are counted as ingest counts them.
+    stopWords : Words to leave out of textCol. Default english.
+    minWordLength : Words of textCol with fewer letters are left out. Default 3.
+    minDocuments : A word of textCol must occur in at least this many documents. Default 10.
+    maxDocumentShare : A word of textCol must not occur in a larger share of the documents. Default 0.5.
+    pathCol : Column with the document's path in the tree: an array of strings, from the top-level group down to the
+        group that holds the document, or one string, the group. If the column is absent, there is no tree. Default
+        path.
+    pathCols : Columns with the names of the document's groups, one column per level of the tree, instead of
+        pathCol.
+    idCol : Column that identifies a document. Without it, documents are told apart by their content.
+    topicDistributionCol : Column of topic proportions that transform adds. Default topicDistribution.
+    evaluationCol : Column that transform adds for TopicModelEvaluator; an empty name leaves it out. Spark computes
+        it only where it is used. Default evaluation.
+    vocabulary : The words in the order of their ids.
+    vocabSize : Number of distinct words. With termsCol, needed when there is no vocabulary; with textCol, the most
+        words to keep (10,000 if not set).
+    solver : Algorithm that decomposes the third moment into topics: polar, power, als or sketch. Default polar.
+    weighting : How documents are weighted in the moments: by their number of words (tokens), equally (ess), or so
+        that every tree node is the plain average of its children (uniform). Default tokens.
+    layers : Layers of the document tree to use: 2 ignores the groups, 3 uses one level of groups, and so on.
+        Default all.
+    concentrations : Dirichlet concentrations, one per layer below the root, from the top down, or one for the
+        documents alone. Given numbers are used by every step and stay as they are; auto learns them during
+        refinement (without refinement, by held-out loss); calibrated takes them from the moments. Default auto.
+    refinePasses : Passes of EM over all documents after the spectral start. More passes improve the topics
+        slightly. Default 2.
+    exploreSweeps : Sweeps of Gibbs sampling over a subset of the documents before the refinement passes; 0 for
+        none. auto runs 60 sweeps, and up to 300 on small corpora. Default auto.
+    groupBalance : How strongly small top-level groups are up-weighted in sampling and refinement: 0 counts all
+        documents equally, 1 counts all groups equally. A document's weight is proportional to (documents in its
+        group)^-B, and at most 16 times that of a document in the largest group. Default 0.
+    replayWords : Size of the sample of documents, as word ids and counts without text, that stays with the model so
+        that updates can refine the topics again; in words. 0 keeps none. Default 6000000.
+    checkpointDir : Directory that keeps finished passes until the fit is done, so that the same fit resumes after
+        it was killed.
+    seed : Random seed. The same documents, settings and seed give the same model, bit for bit. Default 0.
+    rankRule : How topics are counted when k is auto: eigenvalues above the noise floor, the largest relative gap
+        between eigenvalues, or the rule of the paper. Default noise-floor.
+    basisSize : Columns of the basis in which moments are collected. auto takes a quarter more than k (at least 10
+        more), or 128 when k is auto too. Default auto.
+    rangePasses : Passes of subspace iteration that find the basis. Default 2.
+    wordScaling : Exponent A of the word scaling (word frequency)^-A in the basis; larger values give rare words
+        more influence. Default 0.25.
+    countCap : A word counts at most this many times per document in the moments; 0 for no cap. Default 16.
+    tensors : Which third moments to decompose: that of the whole corpus (root), or the average over groups
+        (groups), which suits a few large groups. Default root.
 
     Examples
     --------
@@ -338,6 +368,8 @@ class SpectralHDPModel(ModelPictures, Model, DocumentInput, MLReadable, MLWritab
         if self._recipe is None:
             raise InputError("this model was fitted to word counts and cannot read text; fit it with textCol, or give "
                              "a DataFrame with the columns that it was fitted to")
+        if not model._value("textCol"):
+            model = model.copy({model.textCol: TEXT})
         return model._local(as_table(dataset, model._value("textCol")))
 
     def _transform_pandas(self, table: "pd.DataFrame") -> "pd.DataFrame":
@@ -471,6 +503,12 @@ class SpectralHDPModel(ModelPictures, Model, DocumentInput, MLReadable, MLWritab
         extra = {**summary.extra, "corpus": known}
         self._fitted = replace(self._fitted, summary=replace(summary, extra=extra))
         self.__dict__.pop("files", None)
+        return self
+
+    def setTextRecipe(self, recipe: TextRecipe | None) -> "SpectralHDPModel":
+        """Say how the words were made from text, so that the model can read text."""
+        self._recipe = recipe
+        self.__dict__.pop("_counter", None)
         return self
 
     @property

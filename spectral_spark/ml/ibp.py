@@ -19,6 +19,7 @@ from spectral_spark.files.formats import FEATURE_MODEL_VERSION as MODEL_VERSION
 from spectral_spark.files.model_files import METADATA
 from spectral_spark.fit.feature_summary import IbpSummary
 from spectral_spark.fit.fit_features import FittedFeatures, fit_rows, log_likelihood
+from spectral_spark.fit.summary_view import html_view, text_view
 from spectral_spark.ibp.feature_model import FeatureModel
 from spectral_spark.ml import persistence
 from spectral_spark.ml.ibp_params import RowParams, SpectralIBPParams
@@ -36,18 +37,33 @@ class SpectralIBP(Estimator, SpectralIBPParams, MLReadable, MLWritable):
 
     Parameters
     ----------
-    kind : "binary", "isfa" or "iica".
-    k : number of features, or "auto" for the eigenvalues above the edge of the noise; at most 40.
-    featuresCol : column of pyspark.ml Vectors or arrays of numbers.
-    idCol : identifies a row; without it the row's content does.
-    missing : "refuse" nulls and NaN, or put the "mean" of the column in their place.
-    solver : "joint" or "paper".
-    offset, probabilitiesFrom : of binary features, see ``explainParams()``.
-    polish : rounds of least squares given the codes, one more pass each.
-    powerPasses, noiseVariance : of the covariance, see ``explainParams()``.
-    codesCol, activityCol, reconstructionCol : columns that the model adds.
-    checkpointDir : keeps finished passes until the fit is done; the same fit started again goes on from there.
-    seed : of everything random.
+    kind : The model: binary features, sparse factors (isfa, Gaussian) or independent components (iica, Laplace).
+        Default binary.
+    k : Number of features, or auto to count the eigenvalues above the noise. Default auto.
+    featuresCol : Column of pyspark.ml Vectors or arrays of numbers. Default features.
+    idCol : Column that identifies a row. Without it, rows are told apart by their content.
+    codesCol : Column that transform adds with the code of each row: the most likely binary features, or the
+        expected value of the factors. Default codes.
+    activityCol : Column that transform adds for isfa and iica with the probability that each feature is active.
+        Default activity.
+    reconstructionCol : Column that reconstruct adds with each row as the features explain it. Default
+        reconstruction.
+    missing : What to do with nulls and NaN: refuse them, or replace them by the mean of their column. Default
+        refuse.
+    polish : Rounds of least squares that improve the features after the spectral solution; each takes one more
+        pass. Default 0.
+    checkpointDir : Directory that keeps finished passes until the fit is done, so that the same fit resumes after
+        it was killed.
+    seed : Random seed. The same documents, settings and seed give the same model, bit for bit. Default 0.
+    solver : How cumulants are decomposed: third and fourth together (joint), or one after the other as in the
+        paper. Default joint.
+    offset : Whether binary features come with a constant offset: none, free (estimated), or auto to decide from the
+        data. Default auto.
+    probabilitiesFrom : Where the probabilities of binary features come from: eigenvalues of the third cumulant, or
+        the mean. Default eigenvalues.
+    powerPasses : Passes of subspace iteration when there are too many columns for a full covariance matrix. Default
+        3.
+    noiseVariance : Variance of the noise, if it is known. By default it is estimated from the smallest eigenvalues.
 
     Examples
     --------
@@ -136,6 +152,30 @@ class SpectralIBPModel(Model, RowParams, MLReadable, MLWritable):
     def summary(self) -> IbpSummary:
         """The run report."""
         return self._fitted.summary
+
+    def _facts(self) -> list[tuple[str, str]]:
+        shares = self.features.explained_variances / self.summary.trace
+        facts = []
+        for feature in range(self.k):
+            column = self.features.dictionary[:, feature]
+            top = np.argsort(-np.abs(column), kind="stable")[:5]
+            entries = ", ".join(f"{entry} ({column[entry]:+.3g})" for entry in top)
+            facts.append((
+                f"feature {feature}",
+                f"on in {self.probabilities[feature]:.1%} of the rows, {shares[feature]:.1%} of the variance, "
+                f"largest entries {entries}",
+            ))
+        return facts
+
+    def _headline(self) -> str:
+        return (f"SpectralIBPModel: {self.k} {self.summary.kind} features from {self.summary.rows:,} rows of "
+                f"{self.numFeatures:,} columns, noise variance {self.noiseVariance:.4g}")
+
+    def __repr__(self) -> str:
+        return text_view(self._headline(), self._facts())
+
+    def _repr_html_(self) -> str:
+        return html_view(self._headline(), self._facts())
 
     def dictionary(self) -> np.ndarray:
         """Φ of shape (d, k), columns by the variance they explain."""

@@ -88,10 +88,15 @@ class MomentState:
         """Moments of the whole corpus."""
         return self._normalised(self._total)
 
+    def half_sizes(self) -> tuple[int, int]:
+        """The number of documents of each half sample."""
+        one, other = (int(half.totals[:, 1].sum()) for half in self.half_samples)
+        return one, other
+
     def halves(self) -> tuple[ProjectedMoments, ProjectedMoments]:
         """Moments of the two half samples, whose difference is noise."""
         one, other = (half.combined(self._slot_factor) for half in self.half_samples)
-        sizes = int(one.totals[0, 1]), int(other.totals[0, 1])
+        sizes = self.half_sizes()
         if not min(sizes) > 0:
             raise InputError(
                 f"half samples of {sizes[0]} and {sizes[1]} documents: both need documents; "

@@ -1,7 +1,7 @@
 """Chooses the number of topics: three rules on the spectrum, each with its reason in words (formulas §8)."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -16,6 +16,7 @@ from spectral_spark.solve.whitening import ROUNDING, signed_spectrum, usable_ran
 # The Marchenko–Pastur edge is asymptotic; real maxima exceed it by a few per cent.
 EDGE_MARGIN = 1.05
 NORMAL_MEDIAN = 0.6745
+FEWEST_NOISE_COLUMNS = 8      # to measure the noise in, where the basis is hardly larger than k
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +37,11 @@ class RankChoice:
     noise_floor: float | None
     rule: str
     reason: str
+
+    @property
+    def above_noise(self) -> int | None:
+        """The number of eigenvalues above the noise floor; None if there is no floor."""
+        return None if self.noise_floor is None else int((self.spectrum > self.noise_floor).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +77,20 @@ def choose_rank(rule: str, evidence: RankEvidence) -> RankChoice:
     return RULES[rule](evidence)
 
 
-def given_rank(k: int, second: np.ndarray) -> RankChoice:
-    """A given k; the spectrum of S2 is reported with it."""
-    return RankChoice(k, signed_spectrum(second)[0], None, "given", f"k = {k} was given")
+def given_rank(k: int, evidence: RankEvidence) -> RankChoice:
+    """A given k. The spectrum of S2 is reported with it and, if there are half samples, where its noise ends.
+
+    In a basis that is hardly larger than k, the trailing directions are not all noise: the floor errs on the high side.
+    """
+    spectrum, vectors = signed_spectrum(evidence.second)
+    solid = vectors[:, _solid(spectrum)]
+    if evidence.halves is None or not solid.size:
+        return RankChoice(k, spectrum, None, "given", f"k = {k} was given")
+    floor = _noise_floor(evidence, evidence.halves, solid, min(k, solid.shape[1] - FEWEST_NOISE_COLUMNS))
+    choice = RankChoice(k, spectrum, floor, "given", "")
+    above = "all" if choice.above_noise == len(spectrum) else choice.above_noise
+    why = f"k = {k} was given; {above} of the {len(spectrum)} eigenvalues exceed the noise floor {floor:.3g}"
+    return replace(choice, reason=why)
 
 
 def noise_floor_rank(evidence: RankEvidence) -> RankChoice:
@@ -85,15 +102,16 @@ def noise_floor_rank(evidence: RankEvidence) -> RankChoice:
     if evidence.halves is None:
         raise InputError("rank rule noise-floor: needs moments of two half samples; pass halves or use the rule 'gap'")
     spectrum, vectors = signed_spectrum(evidence.second)
-    solid = np.abs(spectrum) > ROUNDING * np.abs(spectrum).max(initial=0.0)     # a basis can outnumber the words
+    solid = _solid(spectrum)
     floor = _noise_floor(evidence, evidence.halves, vectors[:, solid])
     above = int((spectrum > floor).sum())
     usable = usable_rank(spectrum)
     if above == 0:
         k, why = 1, f"no eigenvalue exceeds the noise floor {floor:.3g} (the largest is {spectrum[0]:.3g}): one topic"
     else:
-        k = min(_gap_near(spectrum[solid], above), usable)
-        why = f"{above} eigenvalues exceed the noise floor {floor:.3g}; the widest gap near that is after number {k}"
+        lowest, highest = _near(above, int(solid.sum()))
+        k = min(_widest_gap(_above_noise(spectrum[solid]), lowest, highest), usable)
+        why = f"{above} eigenvalues exceed the noise floor {floor:.3g}{_from_count(above, k, lowest, highest)}"
     if 2 * above > len(spectrum):
         why += f"; more than half of the basis ({len(spectrum)} columns) is signal: a larger `basisSize` may find more"
     return RankChoice(k, spectrum, floor, "noise-floor", why)
@@ -128,10 +146,11 @@ RULES: Mapping[str, Callable[[RankEvidence], RankChoice]] = MappingProxyType(
 
 
 def _noise_floor(
-    evidence: RankEvidence, halves: tuple[ProjectedMoments, ProjectedMoments], vectors: np.ndarray
+    evidence: RankEvidence, halves: tuple[ProjectedMoments, ProjectedMoments], vectors: np.ndarray, signal: int = 0
 ) -> float:
+    """Where noise eigenvalues end, measured in the trailing half of the eigenvectors, and beyond number ``signal``."""
     difference = _half_difference(evidence, halves)
-    trailing = vectors[:, vectors.shape[1] // 2 :]
+    trailing = vectors[:, max(vectors.shape[1] // 2, signal) :]
     noise = trailing.T @ difference @ trailing
     entries = np.abs(noise[np.triu_indices(len(noise), 1)])
     deviation = float(np.median(entries)) / NORMAL_MEDIAN if len(entries) else 0.0
@@ -158,9 +177,25 @@ def _half_difference(evidence: RankEvidence, halves: tuple[ProjectedMoments, Pro
     return np.sqrt(share * (1.0 - share)) * corrected
 
 
-def _gap_near(spectrum: np.ndarray, count: int) -> int:
+def _solid(spectrum: np.ndarray) -> np.ndarray:
+    """Which eigenvalues are more than rounding, as a bool array: a basis can have more columns than there are words."""
+    return np.abs(spectrum) > ROUNDING * np.abs(spectrum).max(initial=0.0)
+
+
+def _near(count: int, eigenvalues: int) -> tuple[int, int]:
+    """The smallest and the largest k that the noise floor, which is itself an estimate, leaves open."""
     width = max(3, int(np.ceil(0.1 * count)))
-    return _widest_gap(_above_noise(spectrum), max(count - width, 2), min(count + width, len(spectrum) - 1))
+    return max(count - width, 2), min(count + width, eigenvalues - 1)
+
+
+def _from_count(above: int, k: int, lowest: int, highest: int) -> str:
+    """How the count of eigenvalues became k, in words."""
+    if k == above:
+        return f", and the spectrum drops most sharply right after number {k}"
+    if not lowest <= k <= highest:
+        return f", of which {k} can be used"
+    return (f"; the floor is an estimate, and of {lowest} to {highest} topics {k} were taken, because the spectrum "
+            f"drops most sharply after number {k}")
 
 
 def _above_noise(spectrum: np.ndarray) -> np.ndarray:

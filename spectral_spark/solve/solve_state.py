@@ -10,6 +10,8 @@ from spectral_spark.solve.document_noise import DocumentNoise
 from spectral_spark.solve.topic_solution import TopicSolution
 from spectral_spark.solve.topics_from_moments import solve_topics
 
+LARGEST_SHOWN = 200     # columns of a basis: up to here the half samples of a given k are small beside the rest
+
 
 def solve_state(
     state: MomentState,
@@ -34,10 +36,15 @@ def solve_state(
         concentrations = state.coefficients(concentrations)
     moments, groups = state.grouped() if per_group else (state.root(), None)
     pairs = state.pairs() if isinstance(concentrations, str) and not per_group else None
-    halves = state.halves() if k == "auto" else None
+    halves = state.halves() if k == "auto" or _floor_is_cheap(state) else None
     solution = solve_topics(
         moments, halves, state.basis.lift, state.mean_words(), k, concentrations, solver,
         scale=state.basis.scale, document_noise=DocumentNoise(*state.noise_weights()), groups=groups, pairs=pairs,
         **options,
     )
     return solution if numbers is None else replace(solution, concentrations=numbers)
+
+
+def _floor_is_cheap(state: MomentState) -> bool:
+    """Whether a given k, which does not need the noise floor, can have it at little cost."""
+    return state.basis.size <= LARGEST_SHOWN and min(state.half_sizes()) > 0

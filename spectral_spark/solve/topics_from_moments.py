@@ -56,7 +56,7 @@ def solve_topics(
     Parameters
     ----------
     moments : first three moments in a basis of p columns.
-    halves : moments of two half samples in the same basis; only the rule "noise-floor" needs them.
+    halves : moments of two half samples in the same basis; the noise floor comes from them.
     lift : array of shape (d, p), from the basis back to words.
     mean_words : array of shape (d,), M1.
     k : number of topics, or "auto" for the rank rule.
@@ -127,15 +127,15 @@ class _Problem:
         return level_ratios(self.pairs, k) if self.pairs is not None and self.groups is None else None
 
     def rank(self, corrected: CorrectedMoments) -> RankChoice:
-        if not isinstance(self.k, str):
-            check_k(self.k, len(self.moments.first))
-            return given_rank(int(self.k), corrected.second)
-        if self.k != "auto":
+        if isinstance(self.k, str) and self.k != "auto":
             raise SettingsError(f"k: {self.k!r} is neither a number of topics nor 'auto'")
         evidence = RankEvidence(
             self.moments, self.halves, corrected.second, corrected.coefficients, self.lift, self.mean_words, self.scale,
             self.document_noise,
         )
+        if not isinstance(self.k, str):
+            check_k(self.k, len(self.moments.first))
+            return given_rank(int(self.k), evidence)
         choice = choose_rank(self.rank_rule, evidence)
         if self.max_k is not None and choice.k > self.max_k:
             return replace(choice, k=self.max_k, reason=f"{choice.reason}; limited to {self.max_k}")

@@ -36,3 +36,8 @@ def group_weights(census: Census, balance: float) -> np.ndarray:
         weights *= float(census.tokens.sum()) / weighted
     steps = np.maximum(np.rint(weights * WEIGHT_STEPS), 1.0)
     return np.where(documents > 0, steps / WEIGHT_STEPS, 1.0)
+
+
+def groups_with_documents(census: Census) -> int:
+    """The number of top-level groups that have documents; those directly at the root form one."""
+    return len(np.unique(census.tree.top_level[census.documents > 0]))

@@ -200,3 +200,11 @@ def test_infinite_values_are_refused_even_where_missing_ones_are_not(spark: Any,
         lenient.transform(frame).collect()
     with pytest.raises(Exception, match="a value is infinite, in column 8"):
         lenient.logLikelihood(frame)
+
+
+def test_a_model_shows_its_features(model: SpectralIBPModel) -> None:
+    shown = repr(model).splitlines()
+    assert shown[0].startswith("SpectralIBPModel: 3 binary features from 1,500 rows of 9 columns, noise variance ")
+    assert [line.split()[:2] for line in shown[1:]] == [["feature", str(feature)] for feature in range(3)]
+    assert all("% of the variance, largest entries " in line for line in shown[1:])
+    assert "<table>" in model._repr_html_()

@@ -74,3 +74,10 @@ def test_plain_settings_have_the_defaults_of_the_table() -> None:
     assert SpectralHDP().fitSettings() == FitSettings()
     assert SpectralIBP().fitSettings() == IbpSettings()
     assert SpectralHDP(concentrations=[1, 2.5]).fitSettings().concentrations == (1.0, 2.5)
+
+
+@pytest.mark.parametrize(("estimator", "table"), ESTIMATORS)
+def test_the_docstring_explains_every_parameter(estimator: type, table: SettingsTable) -> None:
+    lines = (estimator.__doc__ or "").splitlines()
+    for setting in table:
+        assert any(line.startswith(f"    {setting.name} : ") for line in lines), setting.name

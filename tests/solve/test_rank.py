@@ -14,7 +14,7 @@ from spectral_spark.moments.projection import ProjectedMoments
 from spectral_spark.solve import solve_topics
 from spectral_spark.solve.corrected_moments import second_corrected
 from spectral_spark.solve.document_noise import DocumentNoise
-from spectral_spark.solve.rank import RankChoice, RankEvidence, choose_rank
+from spectral_spark.solve.rank import RankChoice, RankEvidence, _from_count, choose_rank
 
 C = hdp_coefficients([1.0])
 
@@ -134,3 +134,21 @@ def test_bad_requests_say_what_to_do() -> None:
         choose_rank("elbow", seen)
     with pytest.raises(InputError, match="pass halves or use the rule 'gap'"):
         solve_topics(seen.moments, None, seen.lift, seen.mean_words)
+
+
+def test_a_given_k_shows_the_noise_floor_and_changes_no_topic() -> None:
+    seen = evidence(5, 3000, 2)
+    bare = solve_topics(seen.moments, None, seen.lift, seen.mean_words, 8, scale=seen.scale)
+    shown = solve_topics(seen.moments, seen.halves, seen.lift, seen.mean_words, 8, scale=seen.scale)
+    assert shown.topics.tobytes() == bare.topics.tobytes()
+    assert (bare.rank.noise_floor, bare.rank.above_noise) == (None, None)
+    assert (shown.rank.k, shown.rank.above_noise) == (8, 5)
+    assert "k = 8 was given; 5 of the 16 eigenvalues exceed the noise floor" in shown.rank.reason
+
+
+def test_the_reason_says_how_the_count_became_k() -> None:
+    seen = evidence(5, 3000, 2)
+    assert "drops most sharply right after number 5" in choose_rank("noise-floor", seen).reason
+    near = _from_count(19, 21, 16, 22)
+    assert "of 16 to 22 topics 21 were taken, because the spectrum drops most sharply after number 21" in near
+    assert _from_count(3, 1, 2, 6) == ", of which 1 can be used"

@@ -18,6 +18,7 @@ from spectral_spark.cli.verb import OVERWRITE, Verb
 from spectral_spark.data.setting import Audience
 from spectral_spark.data.settings import AUTO, HDP
 from spectral_spark.engine.memory import GIB, memory_need
+from spectral_spark.errors import SettingsError
 from spectral_spark.files.formats import MODEL_KIND
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.planned_passes import planned_passes
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from spectral_spark.cli.run import Run
     from spectral_spark.fit.fit_summary import FitSummary
     from spectral_spark.ml.hdp import SpectralHDP, SpectralHDPModel
+    from spectral_spark.text.text_recipe import TextRecipe
 
 SETTINGS = tuple(
     setting for setting in HDP.for_audience(Audience.EVERYONE, Audience.EXPERTS) if setting.name != "checkpointDir"
@@ -156,7 +158,7 @@ def run(run: "Run", settings: Namespace) -> None:
         model = hdp.fit(documents).setCorpus(
             title_of(settings.corpus), corpus.manifest["dropped"], corpus.manifest["documents"].get("test", 0),
             corpus.manifest.get("cut_words"),
-        )
+        ).setTextRecipe(text_recipe(corpus.manifest, first))
         save(model, settings.model, settings.overwrite)
     run.terminal.say(*summary_lines(model, settings.model, run.seconds))
 
@@ -172,6 +174,27 @@ def _all_parameters(settings: Namespace) -> dict[str, Any]:
     """Every parameter of a fit, those of the model to start from where no flag was given."""
     values = fit_settings(settings).as_dict()
     return {setting.name: values[setting.attribute] for setting in HDP if setting.attribute in values}
+
+
+def text_recipe(manifest: dict[str, Any], first: "SpectralHDPModel | None" = None) -> "TextRecipe | None":
+    """How ingest made the words of a corpus, so that the model can read text; None if it cannot be known.
+
+    Words that came ready-made have no recipe, nor do those of a list of stop words that is gone.
+    """
+    from spectral_spark.text.text_recipe import TextRecipe
+    from spectral_spark.text.tokeniser import load_stop_words
+
+    if first is not None and first.textRecipe is not None:
+        return first.textRecipe
+    made = manifest["settings"]
+    length = made.get("min_word_length")
+    if made.get("source") == "uci" or made.get("tokens_col") or not isinstance(length, int):
+        return None
+    try:
+        words = load_stop_words(str(made.get("stop_words")))
+    except SettingsError:
+        return None
+    return TextRecipe(tuple(sorted(words)), length)
 
 
 def title_of(corpus: str) -> str:

@@ -56,18 +56,21 @@ def run(run: "Run", settings: Namespace) -> None:
         _ = run.spark                                       # start it before the work is timed and shown
     with only_writer(settings.output), resuming(settings, settings.output) as kept, run.terminal.doing("updating"):
         model = SpectralHDPModel.load(settings.model)
-        before, drifts = model, []
+        before, done = model, []
         if settings.corpus:
             replay = _documents(run, settings.replay, model)[0] if settings.replay else None
             model = _changed(run, model, settings.corpus, settings, kept, replay=replay)
-            drifts.append(model.changes)
+            done.append(("added", model.changes or {}))
         if settings.remove:
             model = _changed(run, model, settings.remove, settings, kept, remove=True)
+            done.append(("removed", model.changes or {}))
         if settings.merge:
             model = model.merge(SpectralHDPModel.load(settings.merge))
         save(model, settings.output, settings.overwrite)
-    warnings = [text for change in drifts if change for text in (change.get("drift") or {}).get("warnings", [])]
-    run.terminal.say(*summary_lines(before, model, settings.output, run.seconds, warnings))
+    warnings = [text for what, change in done if what == "added" for text in (change.get("drift") or {}).get(
+        "warnings", [])]
+    counted = [line for what, change in done for line in documents_lines(what, change)]
+    run.terminal.say(*summary_lines(before, model, settings.output, run.seconds, warnings, counted))
     if warnings and settings.fail_on_drift:
         raise InputError(f"the data has drifted from the model, which was updated all the same: {'; '.join(warnings)}")
 
@@ -130,13 +133,34 @@ def _on_purpose(drift: dict[str, Any]) -> str:
     return f" (and {share:.1%} in words that the vocabulary leaves out as too frequent)" if share else ""
 
 
+def documents_lines(what: str, changes: dict[str, Any]) -> list[str]:
+    """What became of the documents that were "added" or "removed", and what going over the old ones again cost."""
+    lines = []
+    if tally := changes.get("documents"):
+        left = {
+            "in the model already": tally["known"], "not in the model": tally["absent"],
+            "changed since then (same id, other words or path)": tally["changed"],
+        }
+        skipped = ", ".join(f"{number(count)} {why}" for why, count in left.items() if count)
+        lines.append(f"  documents: {number(tally['taken'])} {what}" + (f"; skipped: {skipped}" if skipped else ""))
+    if replay := changes.get("replay"):
+        share = "all" if replay["rate"] >= 1 else f"a sample of {replay['rate']:.1%}"
+        lines.append(
+            f"  replay: {replay['sweeps']} sweeps over {share} of the documents, {number(replay['documents'])} with "
+            f"{number(replay['words'])} words, in {duration(replay['seconds'])}"
+        )
+    return lines
+
+
 def summary_lines(
-    before: "SpectralHDPModel", model: "SpectralHDPModel", output: str, seconds: float, warnings: list[str]
+    before: "SpectralHDPModel", model: "SpectralHDPModel", output: str, seconds: float, warnings: list[str],
+    counted: list[str],
 ) -> list[str]:
     """What an update tells at its end."""
     lines = [
         f"model {output}: {model.k} topics, {number(before.summary.documents)} → {number(model.summary.documents)} "
-        f"documents, in {duration(seconds)}"
+        f"documents, in {duration(seconds)}",
+        *counted,
     ]
     if model.changes:
         moved = [topic["similarity"] for topic in model.changes["topics"] if topic["previous"] is not None]

@@ -1,0 +1,32 @@
+"""What a fit remarks about its settings: things that are allowed, and probably not meant."""
+
+from spectral_spark.fit.fit_run import Run
+from spectral_spark.fit.fit_settings import FitSettings
+from spectral_spark.solve.rank import RankChoice
+from spectral_spark.tree.census import Census
+from spectral_spark.tree.group_balance import groups_with_documents
+
+
+def warn_of_noise(rank: RankChoice, run: Run) -> None:
+    """Warn when more topics were asked for than stand out from the noise."""
+    above = rank.above_noise
+    if rank.rule != "given" or above is None or rank.k <= above:
+        return
+    run.warn(
+        f"{rank.k} topics were asked for, but only {above} of the {len(rank.spectrum)} eigenvalues exceed the noise "
+        f"floor {rank.noise_floor:.3g}, which is a cautious estimate: some of the topics may rest on chance; compare "
+        "the held-out loss with that of `k=auto`"
+    )
+
+
+def warn_of_balance(census: Census, settings: FitSettings, run: Run) -> None:
+    """Warn when a group balance changes nothing."""
+    if not settings.group_balance:
+        return
+    given = f"`groupBalance={settings.group_balance:g}`"
+    if not settings.refine_passes:
+        run.warn(f"{given} changes nothing: it weights documents in sampling and refinement, and `refinePasses=0` "
+                 "leaves both out")
+    elif groups_with_documents(census) < 2:
+        run.warn(f"{given} changes nothing: all documents are in one top-level group, so that there is nothing to "
+                 "balance; name the groups in the documents' paths")

@@ -1,0 +1,98 @@
+"""The verbs ``fit`` and ``update`` on a small corpus: what a model keeps, starts from and says."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spectral_spark import SpectralHDPModel
+from spectral_spark.cli import main
+from spectral_spark.cli.verbs.fit import text_recipe
+from spectral_spark.cli.verbs.update import documents_lines
+from spectral_spark.ingest.demo_corpus import simulate_demo, write_demo
+
+QUICK = ("--explore-sweeps", "2", "--refine-passes", "1")
+
+
+@pytest.fixture(scope="module")
+def place(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus of 300 notes, and a model of 6 topics."""
+    place = tmp_path_factory.mktemp("fit")
+    write_demo(simulate_demo(300), place / "notes.jsonl")
+    ingest = ["ingest", "--source", "table", "--input", str(place / "notes.jsonl"), "--text-col", "text", "--path-cols",
+              "region,town", "--id-col", "id", "--min-documents", "2", "--output", str(place / "corpus"), "--quiet"]
+    assert main(ingest, spark) == 0
+    assert main(fit(place, "model", "--k", "6"), spark) == 0
+    return place
+
+
+def fit(place: Path, model: str, *more: str) -> list[str]:
+    return ["fit", "--corpus", str(place / "corpus"), "--model", str(place / model), *QUICK, *more]
+
+
+def test_another_k_starts_from_the_model(spark: Any, place: Path) -> None:
+    assert main(fit(place, "eight", "--k", "8", "--from", str(place / "model")), spark) == 0
+    first, other = (SpectralHDPModel.load(str(place / name)) for name in ("model", "eight"))
+    assert (first.k, other.k) == (6, 8)
+    assert other.basis.fingerprint == first.basis.fingerprint
+    assert "range 1" not in other.summary.passNames
+    assert "moments" not in other.summary.passNames
+    assert other.summary.settings["refine_passes"] == 1
+
+
+def test_a_k_beyond_the_basis_grows_it(spark: Any, place: Path) -> None:
+    columns = SpectralHDPModel.load(str(place / "model")).basis.size
+    assert main(fit(place, "many", "--k", str(columns + 1), "--from", str(place / "model")), spark) == 0
+    grown = SpectralHDPModel.load(str(place / "many"))
+    assert grown.basis.size > columns
+    assert "range 1" in grown.summary.passNames
+
+
+def test_a_model_of_the_command_line_reads_text(place: Path) -> None:
+    model = SpectralHDPModel.load(str(place / "model"))
+    shares = model.transform(["bread and butter from the oven", "zyzzyva"])
+    assert shares.shape == (2, 6)
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    assert shares[0].max() > 2 * shares[1].min()
+    assert model.textRecipe is not None
+    assert "the" in model.textRecipe.stop_words
+
+
+@pytest.mark.parametrize("settings", [
+    {"source": "uci", "min_word_length": 3, "stop_words": "english"},
+    {"source": "table", "tokens_col": "words", "min_word_length": 3, "stop_words": "english"},
+    {"source": "folders", "min_word_length": 3, "stop_words": "a/list/that/is/gone.txt"},
+    {},
+])
+def test_words_of_unknown_make_have_no_recipe(settings: dict[str, Any]) -> None:
+    assert text_recipe({"settings": settings}) is None
+
+
+def test_an_update_says_what_became_of_the_documents(
+    spark: Any, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    notes = (place / "notes.jsonl").read_text().splitlines()
+    other = [json.loads(line) | {"id": f"new {number}"} for number, line in enumerate(notes[:40])]
+    (place / "today.jsonl").write_text("\n".join([*notes[:60], *map(json.dumps, other)]) + "\n")
+    ingest = ["ingest", "--source", "table", "--input", str(place / "today.jsonl"), "--text-col", "text", "--path-cols",
+              "region,town", "--id-col", "id", "--vocabulary", str(place / "model"), "--output", str(place / "today"),
+              "--quiet"]
+    assert main(ingest, spark) == 0
+    update = ["update", "--corpus", str(place / "today"), "--model", str(place / "model"), "--output",
+              str(place / "updated"), "--skip-known"]
+    capsys.readouterr()
+    assert main(update, spark) == 0
+    said = capsys.readouterr().out
+    assert "300 → 340 documents" in said
+    assert "documents: 40 added; skipped: 60 in the model already" in said
+    assert "replay: 2 sweeps over all of the documents, 340 with" in said
+
+
+def test_what_cannot_be_removed_is_counted() -> None:
+    tally = {"given": 9, "taken": 4, "known": 0, "changed": 2, "absent": 3}
+    assert documents_lines("removed", {"documents": tally}) == [
+        "  documents: 4 removed; skipped: 3 not in the model, 2 changed since then (same id, other words or path)"
+    ]
+    assert documents_lines("added", {}) == []
