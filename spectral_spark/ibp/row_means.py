@@ -102,7 +102,7 @@ def refuse_constant(variance: np.ndarray, mean: np.ndarray) -> None:
     if constant.any():
         raise InputError(
             f"constant values in {_columns(constant)}; they carry no information and contradict noise of equal "
-            "variance; drop these columns"
+            "variance; drop these columns (on the command line, --drop-constant does)"
         )
 
 

@@ -12,6 +12,7 @@ from pyspark.ml.functions import array_to_vector
 
 from spectral_spark.cli.parsing import Request, parse
 from spectral_spark.cli.run import Run, main
+from spectral_spark.cli.verbs.ibp import _caveat
 
 
 @pytest.fixture
@@ -72,3 +73,66 @@ def test_model_and_codes_are_left_behind(spark: Any, rows: str, tmp_path: Path, 
     assert sorted(codes) == ["codes", "id"]
     assert sorted(codes["id"]) == list(range(600))
     assert {value for row in codes["codes"] for value in row} == {0.0, 1.0}
+
+
+@pytest.fixture
+def wide(tmp_path: Path) -> str:
+    """A table with a column for each number, one of them constant, in two files."""
+    rng = np.random.default_rng(0)
+    values = (rng.random((600, 2)) < 0.4) @ rng.standard_normal((2, 6)) + 0.1 * rng.standard_normal((600, 6))
+    place = tmp_path / "wide.parquet"
+    place.mkdir()
+    for part in range(2):
+        rows = slice(300 * part, 300 * (part + 1))
+        columns = {"id": range(rows.start, rows.stop), "name": ["x"] * 300, "level": [7.0] * 300}
+        columns |= {f"c{i}": values[rows, i] for i in range(6)}
+        pq.write_table(pa.table(columns), place / f"{part}.parquet")
+    return str(place)
+
+
+def wide_words(wide: str, output: Path, *more: str) -> list[str]:
+    return ["ibp", "--input", wide, "--kind", "binary", "--id-col", "id", "--output", str(output), *more]
+
+
+@pytest.mark.parametrize(("given", "message"), [
+    (("--features-cols", "c0,c9"), "there is no column 'c9'"),
+    (("--features-cols", "c0,name"), "column 'name' is string, not a number"),
+    (("--features-cols", "all"), "constant values in column 'level'"),
+    (("--features-cols", "c0,c0"), "names a column twice"),
+    (("--features-cols", "c0", "--features-col", "c1"), "give either --features-col"),
+    ((), "give either --features-col"),
+])
+def test_wrong_columns_are_refused_before_spark_starts(
+    wide: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], given: tuple[str, ...], message: str
+) -> None:
+    assert main(wide_words(wide, tmp_path / "model", *given, "--dry-run")) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_wide_tables_are_fitted_without_their_constant_columns(
+    spark: Any, wide: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ("--features-cols", "all", "--drop-constant", "--codes", str(tmp_path / "codes"))
+    assert main(wide_words(wide, tmp_path / "model", *given), spark) == 0
+    said = capsys.readouterr().out
+    assert "2 binary features from 600 rows of 6 columns" in said
+    assert "constant columns left out: level" in said
+    assert "columns c" in said
+    codes = pq.read_table(tmp_path / "codes").to_pydict()
+    assert sorted(codes) == ["codes", "id", "name"]
+
+
+def test_constant_entries_of_vectors_are_dropped(
+    spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(0)
+    values = (rng.random((600, 2)) < 0.4) @ rng.standard_normal((2, 6)) + 0.1 * rng.standard_normal((600, 6))
+    values[:, 3] = 5.0
+    pq.write_table(pa.table({"x": values.tolist()}), tmp_path / "rows.parquet")
+    assert main(words(str(tmp_path / "rows.parquet"), tmp_path / "model", "--drop-constant"), spark) == 0
+    assert "constant columns left out: 3;" in capsys.readouterr().out
+
+
+def test_an_automatic_k_of_most_columns_comes_with_a_caution() -> None:
+    assert "5 features were counted in 6 columns" in _caveat(5, 6, "auto")[0]
+    assert _caveat(2, 6, "auto") == _caveat(5, 6, 5) == []

@@ -1,19 +1,19 @@
 """``spectral-spark ibp``: latent features of real vectors."""
 
 from argparse import Namespace
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
-from pyarrow.dataset import dataset
 
 from spectral_spark.cli.checks import input_is_there, output_is_free
 from spectral_spark.cli.flags import Flag, setting_flag, setting_flags
+from spectral_spark.cli.ibp_input import IbpInput, read_input, vectors_of
 from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
 from spectral_spark.data.settings import AUTO, IBP
-from spectral_spark.errors import InputError, SettingsError
-from spectral_spark.files.directories import resolve
+from spectral_spark.data.value_types import Texts
+from spectral_spark.errors import SettingsError
 from spectral_spark.files.formats import CODES_KIND, CODES_VERSION, FEATURE_MODEL_KIND
 from spectral_spark.ibp.solve_features import IbpSettings, largest_state, planned_passes
 
@@ -21,21 +21,23 @@ if TYPE_CHECKING:
     from spectral_spark.cli.run import Run
     from spectral_spark.ml.ibp import SpectralIBPModel
 
-REQUIRED = ("featuresCol", "kind")
-SETTINGS = tuple(setting for setting in IBP if setting.name not in (*REQUIRED, "reconstructionCol"))
+APART = ("featuresCol", "kind")
+SETTINGS = tuple(setting for setting in IBP if setting.name not in (*APART, "reconstructionCol"))
+MOST_COLUMNS = 0.5        # beyond this share of the columns, an automatic k rests on few columns of noise
 
 
 def plan(settings: Namespace) -> list[str]:
     input_is_there(settings.input)
     output_is_free(settings.output, settings.overwrite, kind=FEATURE_MODEL_KIND, inputs={"--input": settings.input})
-    width = _width(settings.input, settings.features_col)
+    given = read_input(settings)
+    width = given.width
     k = settings.k or IBP.default("k")
-    given = {"k": k, "polish": settings.polish, "power_passes": settings.power_passes}
-    asked = IbpSettings(kind=settings.kind, **{name: value for name, value in given.items() if value is not None})
+    chosen = {"k": k, "polish": settings.polish, "power_passes": settings.power_passes}
+    asked = IbpSettings(kind=settings.kind, **{name: value for name, value in chosen.items() if value is not None})
     state = largest_state(width, asked) / 2**20
     lines = [
-        f"find {'as many as there are' if k == AUTO else k} {settings.kind} features in the {number(width)} columns "
-        f"of '{settings.features_col}' in '{settings.input}'",
+        f"find {'as many as there are' if k == AUTO else k} {settings.kind} features in {given} "
+        f"in '{settings.input}'",
         f"look at the rows {planned_passes(width, asked)} times",
         f"write the model to '{settings.output}'",
         f"memory: about {6 * state + 300:,.0f} MiB on the driver, {3 * state + 200:,.0f} MiB in each worker",
@@ -51,23 +53,6 @@ def plan(settings: Namespace) -> list[str]:
     return lines
 
 
-def _width(path: str, column: str) -> int:
-    """Length of the vectors, from the first row; refuses what is not Parquet or has no such column."""
-    filesystem, inside = resolve(path)
-    try:
-        table = dataset(inside, filesystem=filesystem, format="parquet")
-        names = table.schema.names
-        if column not in names:
-            raise InputError(f"--features-col: there is no column '{column}' in '{path}'; it has {', '.join(names)}")
-        first = table.head(1, columns=[column]).to_pylist()
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"--input '{path}' is not Parquet: {error}") from None
-    value = first[0][column] if first else None
-    if isinstance(value, dict):                            # a pyspark.ml Vector; a dense one has no size
-        value = [0] * value["size"] if value.get("size") else value.get("values")
-    return max(len(value), 1) if isinstance(value, list) else 1
-
-
 def parameters(settings: Namespace) -> dict[str, Any]:
     """The Estimator's parameters that were given; the others keep their defaults there."""
     given = {setting.name: getattr(settings, setting.attribute, None) for setting in IBP}
@@ -79,19 +64,23 @@ def run(run: "Run", settings: Namespace) -> None:
     from spectral_spark.files.spark_paths import spark_readable
 
     rows = run.spark.read.parquet(spark_readable(settings.input))
-    with small_batches(run.spark, _width(settings.input, settings.features_col)):
-        _fit_and_code(run, settings, rows)
+    given = read_input(settings)
+    with small_batches(run.spark, given.width):
+        rows, dropped = vectors_of(rows, given, drop_constant=bool(settings.drop_constant))
+        _fit_and_code(run, settings, rows, given, dropped)
 
 
-def _fit_and_code(run: "Run", settings: Namespace, rows: Any) -> None:
+def _fit_and_code(run: "Run", settings: Namespace, rows: Any, given: IbpInput, dropped: list[str]) -> None:
     from spectral_spark import SpectralIBP
     from spectral_spark.files.locking import only_writer
 
     with only_writer(settings.output):
-        model = SpectralIBP(**parameters(settings)).setProgress(run.passes).fit(rows)
+        wanted = parameters(settings) | {"featuresCol": given.vectors}
+        model = SpectralIBP(**wanted).setProgress(run.passes).fit(rows)
         writer = model.write()
         (writer.overwrite() if settings.overwrite else writer).save(settings.output)
-    run.terminal.say(*summary_lines(model, settings.output, run.seconds))
+    names = tuple(name for name in given.columns if name not in dropped) or None
+    run.terminal.say(*summary_lines(model, settings.output, run.seconds, names), *_about_dropped(dropped))
     if settings.codes:
         from spectral_spark.engine.arrow import write_parquet
 
@@ -113,8 +102,26 @@ def _codes(model: "SpectralIBPModel", rows: Any) -> Any:
     return coded.withColumns({name: vector_to_array(F.col(name)) for name in added})
 
 
-def summary_lines(model: "SpectralIBPModel", output: str, seconds: float) -> list[str]:
-    """What a fit tells at its end."""
+def _about_dropped(dropped: list[str]) -> list[str]:
+    if not dropped:
+        return []
+    return [f"  constant columns left out: {', '.join(dropped)}; rows for this model must leave them out as well"]
+
+
+def _caveat(k: int, columns: int, asked: Any) -> list[str]:
+    """A remark when an automatic k is most of the columns."""
+    if asked != AUTO or k <= MOST_COLUMNS * columns:
+        return []
+    return [
+        f"  caution: {k} features were counted in {columns} columns. The noise is measured in the {columns - k} "
+        "dimensions that are left, too few to be sure of the number; compare with a smaller --k, or give more columns"
+    ]
+
+
+def summary_lines(
+    model: "SpectralIBPModel", output: str, seconds: float, names: Sequence[str] | None = None
+) -> list[str]:
+    """What a fit tells at its end; ``names`` are those of the columns, if they have any."""
     summary = model.summary
     shares = model.features.explained_variances / summary.trace
     lines = [
@@ -124,9 +131,10 @@ def summary_lines(model: "SpectralIBPModel", output: str, seconds: float) -> lis
     ]
     if summary.missing_values:
         lines.append(f"  {number(summary.missing_values)} missing values stood for the mean of their column")
+    lines += _caveat(model.k, summary.columns, summary.settings.get("k"))
     for feature in range(model.k):
         top = np.argsort(-np.abs(model.dictionary()[:, feature]), kind="stable")[:5]
-        columns = ", ".join(f"{i} ({model.dictionary()[i, feature]:+.3g})" for i in top)
+        columns = ", ".join(f"{names[i] if names else i} ({model.dictionary()[i, feature]:+.3g})" for i in top)
         lines.append(
             f"  feature {feature:<3d} on {model.probabilities[feature]:5.1%}  variance {shares[feature]:5.1%}  "
             f"columns {columns}"
@@ -145,9 +153,14 @@ VERB = Verb(
     example="spectral-spark ibp --input images.parquet --features-col pixels --kind binary --output out/features",
     flags=(
         Flag("input", "Parquet with one row per observation", metavar="PARQUET", required=True),
-        *(setting_flag(IBP[name], required=True) for name in REQUIRED),
+        setting_flag(IBP["featuresCol"]),
+        Flag("features-cols", "columns of numbers that make up the vectors, instead of --features-col; all takes every "
+             "numeric column except --id-col", read=Texts("the names of columns", "A,B,…"), metavar="A,B,…"),
+        setting_flag(IBP["kind"], required=True),
         Flag("output", "directory of the model to write", metavar="DIR", required=True, aliases=("model", "out")),
         Flag("codes", "also write the codes of all rows as Parquet to this directory", metavar="DIR"),
+        Flag("drop-constant", "leave out columns that never vary, instead of refusing them; takes one more pass",
+             switch=True),
         *setting_flags(SETTINGS),
         OVERWRITE,
     ),
