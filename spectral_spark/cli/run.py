@@ -44,7 +44,7 @@ class Run:
         """The session: the one that was given, or one started when it is first asked for."""
         if self._given is not None:
             return self._given
-        from spectral_spark.engine.session import new_log, start_session, started_by_spark_submit
+        from spectral_spark.engine.session import check_file_names, new_log, start_session, started_by_spark_submit
 
         settings = self.request.settings
         if not settings.debug and not started_by_spark_submit():
@@ -58,6 +58,7 @@ class Run:
                 log=self.log,
             )
         self.interrupts.listen()
+        check_file_names(session, (value for value in vars(settings).values() if isinstance(value, str)))
         return session
 
     @cached_property

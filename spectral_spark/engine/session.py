@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -73,13 +73,30 @@ def started_by_spark_submit() -> bool:
 
 
 def prepare_environment() -> None:
-    """Set what must be set before Spark starts: the workers' Python, BLAS threads, Java, and an importable pyspark."""
+    """Set what must be set before Spark starts: the locale, the workers' Python, BLAS threads, Java, pyspark."""
     for variable in BLAS_THREADS:
         os.environ.setdefault(variable, "1")
+    _use_unicode_file_names()
     find_pyspark()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if not started_by_spark_submit():
         use_java()
+
+
+def _use_unicode_file_names() -> None:
+    """In the C locale Java reads and writes file names as ASCII, with question marks; Python does not."""
+    locale = next(filter(None, (os.environ.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG"))), "C")
+    if locale in ("C", "POSIX"):
+        os.environ["LC_ALL"] = "C.UTF-8"
+
+
+def check_file_names(session: "SparkSession", paths: Iterable[str]) -> None:
+    """Refuse paths that the JVM of the session would take for others, before anything is written."""
+    encoding = session._jvm.java.lang.System.getProperty("sun.jnu.encoding") or ""   # type: ignore[union-attr]
+    foreign = next((path for path in paths if not path.isascii()), None)
+    if foreign is not None and "utf" not in encoding.lower():
+        raise SettingsError(f"Spark's Java takes file names for {encoding} and would not find '{foreign}'; start it "
+                            "with LC_ALL=C.UTF-8 in its environment, or give a path in ASCII")
 
 
 def find_pyspark() -> None:

@@ -10,6 +10,7 @@ import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ def parse_array(data: bytes, where: str) -> np.ndarray:
         version = np.lib.format.read_magic(stream)
         read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
         shape, _, dtype = read_header[version](stream)
-    except (ValueError, KeyError, TypeError, EOFError, SyntaxError, RecursionError, MemoryError):
+    except (ValueError, KeyError, TypeError, EOFError, SyntaxError, TokenError, RecursionError, MemoryError):
         raise damaged(where, "it is not an array that this package writes") from None
     if dtype.hasobject or dtype.names is not None or dtype.subdtype is not None:
         raise damaged(where, f"it holds {dtype}, not numbers; objects are never unpickled (allow_pickle is off)")

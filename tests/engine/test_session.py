@@ -6,6 +6,7 @@ import subprocess
 import sys
 import types
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,6 +55,40 @@ def test_a_started_session(tmp_path: Path) -> None:
     assert found["name"] == "probe"
     assert done.stderr == ""                                # nothing of Spark's on the terminal
     assert log.stat().st_size > 0
+
+
+@pytest.mark.parametrize(("given", "expected"), [
+    ({"LC_ALL": "C"}, "C.UTF-8"), ({"LC_CTYPE": "POSIX"}, "C.UTF-8"), ({}, "C.UTF-8"),
+    ({"LC_ALL": "", "LANG": "C"}, "C.UTF-8"),
+    ({"LANG": "de_DE.UTF-8"}, None), ({"LC_ALL": "en_GB.ISO-8859-1"}, "en_GB.ISO-8859-1"),
+])
+def test_the_c_locale_does_not_reach_java(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str], expected: str | None
+) -> None:
+    for name in ("LC_ALL", "LC_CTYPE", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    session.prepare_environment()
+    assert os.environ.get("LC_ALL") == expected
+    monkeypatch.delenv("LC_ALL", raising=False)
+
+
+def test_file_names_that_java_cannot_write_are_refused() -> None:
+    class System:
+        encoding = "ANSI_X3.4-1968"
+
+        def getProperty(self, _: str) -> str:
+            return self.encoding
+
+    system = System()
+    java = types.SimpleNamespace(lang=types.SimpleNamespace(System=system))
+    spark: Any = types.SimpleNamespace(_jvm=types.SimpleNamespace(java=java))
+    session.check_file_names(spark, ["/data/notes"])
+    with pytest.raises(SettingsError, match=r"ANSI_X3.4-1968 and would not find '/data/Küste'; start it with LC_ALL"):
+        session.check_file_names(spark, ["/data/notes", "/data/Küste"])
+    system.encoding = "UTF-8"
+    session.check_file_names(spark, ["/data/Küste"])
 
 
 def test_local_memory_is_a_share_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -198,6 +198,9 @@ def test_sizes_are_bounded_before_anything_is_allocated() -> None:
     header += b" " * (63 - (len(header) + 10) % 64) + b"\n"
     with pytest.raises(FormatError, match="promises 1152921504606846976"):
         parse_array(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header, "a.npy")
+    open_ended = b"{'descr': '<f8', 'fortran_order': False, 'shape': (3, ".ljust(117) + b"\n"
+    with pytest.raises(FormatError, match="not an array that this package writes"):
+        parse_array(b"\x93NUMPY\x01\x00" + len(open_ended).to_bytes(2, "little") + open_ended, "a.npy")
     with pytest.raises(FormatError, match="not a complete Parquet"):
         parse_table(b"PAR1" + b"x" * 7 + b"PAR1", "a.parquet")
     for text in (b"[" * 200_000, b"NaN", b"1e999", b"\xff"):
