@@ -1,6 +1,7 @@
 """Run a request: start Spark when it is first needed, stop it at the end, and leave by an exit code that tells."""
 
 import logging
+import os
 import sys
 import time
 import traceback
@@ -99,6 +100,7 @@ def main(argv: Sequence[str] | None = None, spark: "SparkSession | None" = None)
     is used and left running; otherwise one is started where it is needed, and stopped.
     """
     words = list(sys.argv[1:] if argv is None else argv)
+    _replace_closed_streams()
     try:
         request = parse(words)
     except Exception as error:
@@ -107,6 +109,13 @@ def main(argv: Sequence[str] | None = None, spark: "SparkSession | None" = None)
         write_or_drop(sys.stdout if words else sys.stderr, request)
         return 0 if words else USAGE
     return execute(request, spark)
+
+
+def _replace_closed_streams() -> None:
+    """A process whose standard streams were closed (``>&- 2>&-``) works all the same; nobody reads what it says."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))     # noqa: SIM115  (lives as long as we do)
 
 
 def execute(request: Request, spark: "SparkSession | None" = None) -> int:

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING
 import psutil
 
 from spectral_spark.engine.java import use_java
-from spectral_spark.errors import INSTALL_SPARK, SparkMissingError
+from spectral_spark.errors import INSTALL_SPARK, SettingsError, SparkMissingError
 
 if TYPE_CHECKING:
     from pyspark import SparkConf

@@ -1,6 +1,9 @@
 """Progress is a moving line on a terminal and a log elsewhere; results are a few lines, safe to print."""
 
 import io
+import subprocess
+import sys
+from pathlib import Path
 
 from spectral_spark.cli.terminal import Terminal, topic_lines
 
@@ -52,3 +55,8 @@ def test_topics_beyond_the_first_ten_are_counted() -> None:
     lines = topic_lines([(i, 0.05, ["a", "b"]) for i in range(12)], model="out/model")
     assert len(lines) == 11
     assert lines[-1].strip() == "… and 2 more: spectral-spark topics out/model"
+
+
+def test_closed_streams_change_no_exit_code(tmp_path: Path) -> None:
+    command = f'exec "{sys.executable}" -m spectral_spark.cli fit --corpus nowhere --model m >&- 2>&-'
+    assert subprocess.run(["sh", "-c", command], cwd=tmp_path, check=False).returncode == 2
