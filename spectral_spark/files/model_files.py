@@ -179,7 +179,7 @@ _SUMMARY: Mapping[str, tuple[type, ...]] = {
     "concentrations": (list,), "spectrum": (list,), "spectral_concentrations": (list,), "sources": (list,),
     "passes": (list,),
     "dropped": (dict,), "seconds": (dict,), "versions": (dict,), "bounds": (dict,), "sample": (dict,),
-    "settings": (dict,), "refinement": (dict,), "extra": (dict,),
+    "settings": (dict,), "refinement": (dict,), "extra": (dict,), "levels": (dict,),
 }
 
 

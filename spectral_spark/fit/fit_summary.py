@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from spectral_spark.fit.summary_view import counts_text, html_view, seconds_text, text_view
+from spectral_spark.fit.summary_view import counts_text, html_view, levels_text, seconds_text, text_view
 
 
 @dataclass(frozen=True, repr=False)
@@ -21,6 +21,8 @@ class FitSummary:
     concentrations : of the layers, top to documents: as given, or as learnt by refinement. One number is the
         documents' alone.
     spectral_concentrations : what the moments were read with.
+    levels : what pairs of different documents say about the levels of groups, and where the documents' concentration
+        comes from; empty without groups.
     sample : on a sample of the documents, the loss and the share of second-moment energy outside the basis.
     document_concentration : total Dirichlet weight of a document's prior, as used for inference.
     spectrum, noise_floor, rank_rule, rank_reason : the eigenvalues, and why k is what it is.
@@ -53,6 +55,7 @@ class FitSummary:
     bounds: dict[str, float] = field(default_factory=dict)
     spectral_concentrations: list[float] = field(default_factory=list)
     sample: dict[str, float] = field(default_factory=dict)
+    levels: dict[str, Any] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     refinement: dict[str, Any] = field(default_factory=dict)
     sources: list[str] = field(default_factory=list)
@@ -92,6 +95,8 @@ class FitSummary:
             ("time", seconds_text(self.seconds)),
             ("seed", str(self.seed)),
         ]
+        if self.levels:
+            facts.insert(5, ("levels, from pairs of documents", levels_text(self.levels)))
         if loss is not None:
             facts.insert(3, ("loss on a sample", f"{loss:.4f} nats per word"))
         return facts + [("warning", warning) for warning in self.warnings]

@@ -16,6 +16,7 @@ from spectral_spark.fit.fit_summary import FitSummary
 from spectral_spark.moments.kept_sample import KeptSample
 from spectral_spark.moments.known_documents import KnownDocuments
 from spectral_spark.moments.moment_state import MomentState
+from spectral_spark.solve.level_concentrations import level_ratios
 from spectral_spark.solve.topic_solution import TopicSolution
 from spectral_spark.tree.bounds import moment_bound, tensor_bound
 from spectral_spark.tree.weights import node_weights
@@ -126,7 +127,38 @@ def make_summary(
         settings=settings.as_dict(), refinement=topics.report, sources=list(moments.sources),
         basis=moments.basis.fingerprint, spectral_concentrations=[float(g) for g in solution.concentrations or ()],
         extra={"warnings": list(run.warnings)} if run.warnings else {},
+        levels=level_report(settings, moments, solution.k, topics),
     )
+
+
+def level_report(settings: FitSettings, moments: MomentState, k: int, topics: Topics) -> dict[str, Any]:
+    """The concentrations of the levels of groups that pairs of documents suggest, with their standard errors.
+
+    They depend on the documents' concentration, which the pairs leave open; the one that documents are inferred with is
+    taken, and the report says where it comes from.
+    """
+    pairs = moments.pairs()
+    ratios = level_ratios(pairs, k) if pairs is not None else None
+    if ratios is None:
+        return {}
+    g = topics.document_concentration
+    errors, of_ratios = ratios.concentration_errors(g), ratios.errors
+    return {
+        "concentrations": list(ratios.concentrations(g)), "errors": None if errors is None else list(errors),
+        "ratios": [float(r) for r in ratios.ratios],
+        "ratio_errors": None if of_ratios is None else [float(error) for error in of_ratios],
+        "documents_from": _documents_from(settings, topics),
+    }
+
+
+def _documents_from(settings: FitSettings, topics: Topics) -> str:
+    if settings.given_concentrations:
+        return "given"
+    if settings.refine_passes and "concentration_scores" not in topics.report:
+        return "refinement"
+    if settings.concentrations == "calibrated":
+        return "calibrated"
+    return "held-out documents" if "concentration_scores" in topics.report else "usual"
 
 
 def versions() -> dict[str, str]:

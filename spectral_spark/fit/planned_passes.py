@@ -25,4 +25,6 @@ def scoring_passes(settings: FitSettings, vocab_size: int) -> int:
     if not settings.scores_candidates:
         return 0
     large = settings.k != "auto" and 8 * vocab_size * int(settings.k) > LARGE_TOPICS
-    return len(CANDIDATES) if large else 1
+    if not large:
+        return 1
+    return len(CANDIDATES) if settings.tensors == "groups" else 2 * len(CANDIDATES) + 1

@@ -11,12 +11,14 @@ from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.fitted_topics import Topics
 from spectral_spark.fit.planned_passes import CANDIDATES, LARGE_TOPICS
 from spectral_spark.moments.moment_state import MomentState
+from spectral_spark.solve.level_concentrations import level_ratios
 from spectral_spark.solve.reconstruct import smoothed_topics
 from spectral_spark.solve.solve_state import solve_state
 from spectral_spark.solve.topic_solution import TopicSolution, node_proportions
 
 UNSCORED = 0.3              # where no documents are at hand, or topics are refined: small is right for text
 DOCUMENT_CONCENTRATION = 1.0
+CALIBRATED = "calibrated"
 REFINED_TOLERANCE = 0.03    # of the solver where refinement follows, which finds the rest of the way by itself
 
 
@@ -31,6 +33,9 @@ class Solved:
 def solve_moments(moments: MomentState, settings: FitSettings, corpus: CountedCorpus | None, run: Run) -> Solved:
     """Solve; with ``concentrations="auto"`` and documents at hand, the candidates are scored on a sample of them.
 
+    The candidates are a few numbers for the documents, without levels of groups and with those that pairs of documents
+    suggest (formulas §14), and what the moments calibrate. Calibration is right for documents drawn from the model, and
+    far off on text, where words repeat: the held-out words decide.
     Refinement learns its own concentrations, and after it the one of the start no longer shows
     (``benchmarks/REFINE.md``), so none is looked for unless the usual one has no solution. Nor does it show how
     exactly the tensor was solved.
@@ -48,7 +53,8 @@ def solve_moments(moments: MomentState, settings: FitSettings, corpus: CountedCo
             if corpus is None:
                 raise
     best = _best_candidate(moments, settings, corpus, run)
-    return _solved(moments, best.solution, best.document_concentration, {"concentration_scores": best.scores})
+    report = {"concentration_scores": best.scores, "concentrations_chosen": best.name}
+    return _solved(moments, best.solution, best.document_concentration, report)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +65,7 @@ class _Best:
     loss: float
     document_concentration: float
     scores: dict[str, float]
+    name: str
 
 
 def _best_candidate(moments: MomentState, settings: FitSettings, corpus: CountedCorpus, run: Run) -> _Best:
@@ -66,29 +73,46 @@ def _best_candidate(moments: MomentState, settings: FitSettings, corpus: Counted
     Candidates whose S2 has too few positive eigenvalues are left out."""
     best: _Best | None = None
     failure: InputError | None = None
-    together: list[TopicSolution] = []
-    for number, candidate in enumerate(CANDIDATES):
-        rank = together[0].rank if together else best.solution.rank if best else None
+    together: dict[str, TopicSolution] = {}
+    waiting: dict[str, str | list[float]] = {f"{g:g}": [g] for g in CANDIDATES}
+    while waiting:
+        name = next(iter(waiting))
+        candidate = waiting.pop(name)
+        first = next(iter(together.values()), best.solution if best else None)
+        rank = first.rank if first else None
         try:
-            solution = _solve(moments, replace(settings, k=rank.k) if rank else settings, [candidate])
-            together.append(replace(solution, rank=rank or solution.rank))
+            solution = _solve(moments, replace(settings, k=rank.k) if rank else settings, candidate)
+            if rank is None:
+                waiting |= _more_candidates(moments, settings, solution.k)
+            together[name] = replace(solution, rank=rank or solution.rank)
         except InputError as error:
             failure = error
-        last = number + 1 == len(CANDIDATES)
-        if together and (last or together[0].topics.nbytes > LARGE_TOPICS):
+        large = any(solution.topics.nbytes > LARGE_TOPICS for solution in together.values())
+        if together and (large or not waiting):
             best = _better(best, together, moments, corpus, run, settings.seed)
-            together = []
+            together = {}
     if best is None:
         assert failure is not None
         raise failure
     return best
 
 
+def _more_candidates(moments: MomentState, settings: FitSettings, k: int) -> dict[str, str | list[float]]:
+    """The same numbers with the levels of groups, and all concentrations from the moments; by name."""
+    if settings.tensors == "groups":                # these need no concentrations of groups
+        return {}
+    pairs = moments.pairs()
+    levels = level_ratios(pairs, k) if pairs is not None else None
+    with_levels = {} if levels is None else {f"levels {g:g}": list(levels.concentrations(g)) for g in CANDIDATES}
+    return {**with_levels, CALIBRATED: CALIBRATED}
+
+
 def _better(
-    best: _Best | None, solutions: list[TopicSolution], moments: MomentState, corpus: CountedCorpus, run: Run, seed: int
+    best: _Best | None, candidates: dict[str, TopicSolution], moments: MomentState, corpus: CountedCorpus, run: Run,
+    seed: int,
 ) -> _Best:
     """The best of these candidates, or the one from before."""
-    means, names = moments.node_means(), [f"{(s.concentrations or (0.0,))[-1]:g}" for s in solutions]
+    means, names, solutions = moments.node_means(), list(candidates), list(candidates.values())
     priors = [node_proportions(means, solution) for solution in solutions]
     step = "choose" if len(solutions) > 1 else f"choose-{names[0]}"
     choice = choose_candidate(corpus, solutions, priors, moments.mean_words(), run, seed, step=step)
@@ -97,7 +121,7 @@ def _better(
     loss = float(choice.losses[choice.best])
     if best is not None and best.loss <= loss:
         return replace(best, scores=scores)
-    return _Best(solutions[choice.best], loss, choice.document_concentration, scores)
+    return _Best(solutions[choice.best], loss, choice.document_concentration, scores, names[choice.best])
 
 
 def _solve(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from html import escape
+from typing import Any
 
 Facts = Iterable[tuple[str, str]]
 
@@ -33,3 +34,12 @@ def seconds_text(seconds: dict[str, float]) -> str:
     most = ", ".join(f"{name} {s:.1f} s" for s, name in steps if s >= 0.1)
     total = seconds.get("total", sum(s for s, _ in steps))
     return f"{total:.1f} s" + (f" ({most})" if most else "")
+
+
+def levels_text(levels: dict[str, Any]) -> str:
+    """Concentrations of the levels of groups with their standard errors, and where the documents' comes from."""
+    values, errors = levels["concentrations"][:-1], levels.get("errors")
+    shown = [f"{g:.3g} ± {e:.2g}" for g, e in zip(values, errors, strict=True)] if errors else [
+        f"{g:.3g}" for g in values]
+    unknown = "" if errors else "; too few groups for standard errors"
+    return f"{', '.join(shown)} (documents: {levels['documents_from']}{unknown})"

@@ -104,7 +104,7 @@ def update_topics(
         total = moments - arriving if options.remove else moments + arriving
         _warn_of_lost_groups(moments, total, run)
         drift = _drift(fitted, corpus, moments, settings, run, options)
-        solved = solve_moments(total, as_before(settings, fitted), None, run)
+        solved = solve_moments(total, as_before(settings, fitted, total.census.tree), None, run)
         largest = (moments if options.remove else total).census       # documents leave with the weight they came with
         weights = _weights_in(largest, settings.group_balance, corpus.census.tree)
         topics = _followed(fitted, solved, total, corpus, weights, settings, run, options)
@@ -215,9 +215,14 @@ def _already(moments: MomentState, source: str, options: UpdateOptions) -> bool:
     return done
 
 
-def as_before(settings: FitSettings, fitted: FittedTopics) -> FitSettings:
-    """The settings with the concentrations that were chosen when the model was fitted."""
+def as_before(settings: FitSettings, fitted: FittedTopics, tree: DocumentTree) -> FitSettings:
+    """The settings with the concentrations that were chosen when the model was fitted, for a tree that has changed.
+
+    Levels that were chosen for another depth say nothing; the documents' concentration remains.
+    """
     chosen = fitted.summary.spectral_concentrations
+    if len(chosen) != tree.depth + 1:
+        chosen = chosen[-1:]
     return replace(settings, concentrations=tuple(chosen)) if settings.concentrations == "auto" and chosen else settings
 
 
