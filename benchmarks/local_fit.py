@@ -36,7 +36,7 @@ from spectral_spark.refine import (
     refine_round,
     settle_round,
 )
-from spectral_spark.refine.halving import halve
+from spectral_spark.refine.completion import halve
 from spectral_spark.solve.reconstruct import smoothed_topics
 from spectral_spark.solve.solve_state import solve_state
 from spectral_spark.tree.census import Census

@@ -1,10 +1,11 @@
-"""Checks before any work starts, without Spark: what must be there is there, and what must not is not."""
+"""Checks and estimates before any work starts, without Spark: inputs exist, outputs are free, memory suffices."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from pyarrow import fs
 
+from spectral_spark.engine.memory import GIB, memory_need
 from spectral_spark.errors import InputError
 from spectral_spark.files.directories import open_directory
 from spectral_spark.files.formats import MODEL_KIND, MODEL_VERSION
@@ -70,3 +71,9 @@ def model_summary(path: str) -> dict[str, Any]:
     saved = open_directory(path, MODEL_KIND, MODEL_VERSION)
     needed = ("k", "terms", "documents", "spectrum")
     return checked_summary(saved.read_json("summary.json"), f"{saved.path}/summary.json", needed)
+
+
+def memory_line(terms: int, columns: int, k: int | str | None = None) -> str:
+    """The line of a dry run about memory, for a basis of ``columns`` columns; ``k`` is a number, ``auto`` or None."""
+    need = memory_need(terms, columns, k if isinstance(k, int) else None)
+    return f"memory: about {need.driver / GIB:.1f} GiB on the driver, {need.worker / GIB:.1f} GiB in each Python worker"

@@ -12,6 +12,7 @@ from spectral_spark.data.value_types import (
     LARGEST_WHOLE,
     Choice,
     Number,
+    Switch,
     Text,
     TextOrWhole,
     Texts,
@@ -98,9 +99,11 @@ class Flag:
 
 def setting_flag(setting: Setting, required: bool = False, expert: bool | None = None) -> Flag:
     """The flag of a setting of the table."""
+    required = required or setting.required
     default = f" Default: {setting.default_text}." if setting.default is not None and not required else ""
     return Flag(
         setting.flag, f"{setting.help}{default}", setting.type, required=required, aliases=setting.aliases,
+        switch=isinstance(setting.type, Switch),
         expert=setting.audience == Audience.EXPERTS if expert is None else expert,
     )
 

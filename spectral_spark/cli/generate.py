@@ -9,7 +9,7 @@ from pathlib import Path
 from textwrap import wrap
 
 from spectral_spark.data.setting import Audience, Setting, SettingsTable
-from spectral_spark.data.settings import HDP, IBP
+from spectral_spark.data.settings import HDP, IBP, INGEST
 
 _WIDTH = 120
 _MIXINS = {"featuresCol": "HasFeaturesCol", "seed": "HasSeed", "solver": "HasSolver"}
@@ -155,6 +155,11 @@ def reference_page() -> str:
         "## Features: `SpectralIBP`, `spectral-spark ibp`",
         "",
         *_sections(IBP, ("featuresCol", "idCol", "codesCol", "activityCol")),
+        "## Corpora: `spectral-spark ingest`",
+        "",
+        "| command line, TOML | values | default | what it does |",
+        "|---|---|---|---|",
+        *(_row(f"`--{setting.flag}`", *_described(setting)) for setting in INGEST),
     ]).rstrip() + "\n"
 
 
@@ -170,12 +175,17 @@ def _sections(table: SettingsTable, column_flags: tuple[str, ...]) -> Iterable[s
         yield "|---|---|---|---|---|"
         for setting in table.for_audience(audience):
             flagged = audience != Audience.COLUMNS or setting.name in column_flags
-            cells = (
-                f"`{setting.name}`", f"`--{setting.flag}`" if flagged else "—", setting.type.expected,
-                f"`{setting.default_text}`" if setting.default is not None else "—", setting.help,
-            )
-            yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+            yield _row(f"`{setting.name}`", f"`--{setting.flag}`" if flagged else "—", *_described(setting))
         yield ""
+
+
+def _described(setting: Setting) -> tuple[str, str, str]:
+    default = "required" if setting.required else f"`{setting.default_text}`" if setting.default is not None else "—"
+    return setting.type.expected, default, setting.help
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
 def main(root: Path = Path()) -> None:

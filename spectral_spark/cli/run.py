@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from spectral_spark.engine.progress import Progress
 
 
-class Run:
+class CommandRun:
     """What a verb has at hand while it works."""
 
     def __init__(self, request: Request, spark: "SparkSession | None" = None) -> None:
@@ -73,7 +73,7 @@ class Run:
         """Run another verb inside this one, in the same Spark session."""
         request = parse(words)
         assert isinstance(request, Request)
-        step = Run(request, self.spark)
+        step = CommandRun(request, self.spark)
         step.terminal = self.terminal
         request.verb.plan(request.settings)
         request.verb.run(step, request.settings)
@@ -120,14 +120,14 @@ def _replace_closed_streams() -> None:
 
 def execute(request: Request, spark: "SparkSession | None" = None) -> int:
     """Plan, and unless it is a dry run, do it."""
-    run = Run(request, spark)
+    run = CommandRun(request, spark)
     if spark is None and not request.settings.debug:
         logging.getLogger().addHandler(logging.NullHandler())    # py4j logs tracebacks of what is reported here anyway
     with run.interrupts:
         return _execute(run)
 
 
-def _execute(run: Run) -> int:
+def _execute(run: CommandRun) -> int:
     request, code = run.request, INTERNAL
     try:
         plan = request.verb.plan(request.settings)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from spectral_spark.cli.flags import Flag, spark_setting
 
 if TYPE_CHECKING:
-    from spectral_spark.cli.run import Run
+    from spectral_spark.cli.run import CommandRun
 
 ORDER = ("demo", "ingest", "fit", "topics", "infer", "score", "evaluate", "update", "report", "basis", "ibp")
 
@@ -50,7 +50,7 @@ class Verb:
     example: str
     flags: tuple[Flag, ...]
     plan: Callable[[Namespace], list[str]]
-    run: Callable[["Run", Namespace], None]
+    run: Callable[["CommandRun", Namespace], None]
     positional: str = ""
 
     @property

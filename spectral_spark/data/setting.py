@@ -20,7 +20,7 @@ class Audience(Enum):
 
 @dataclass(frozen=True)
 class Setting:
-    """One thing that a fit can be told.
+    """One thing that a fit or an ingest can be told.
 
     Attributes
     ----------
@@ -30,6 +30,7 @@ class Setting:
     help : what it does, in a plain sentence or two.
     audience : everyone, experts, or those who name the columns of their own DataFrame.
     aliases : what people call it elsewhere, so that a wrong name gets the right hint.
+    required : whether it must be given.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Setting:
     help: str
     audience: Audience = Audience.EVERYONE
     aliases: tuple[str, ...] = ()
+    required: bool = False
 
     @property
     def attribute(self) -> str:
@@ -69,7 +71,7 @@ class Setting:
 
 
 class SettingsTable:
-    """The settings of one estimator, in the order in which they are shown."""
+    """The settings of one estimator, or of ingest, in the order in which they are shown."""
 
     def __init__(self, title: str, *settings: Setting) -> None:
         self.title = title

@@ -1,4 +1,4 @@
-"""The settings of the estimators: every name, type, range, default and explanation is written here, once.
+"""The settings of the estimators and of ingest: every name, type, range, default and explanation is written here, once.
 
 The parameters of ``SpectralHDP`` and ``SpectralIBP`` with their getters and setters, the plain settings of a fit, the
 flags of the command line with their help, the keys of configuration files and the reference page come from this table.
@@ -7,12 +7,15 @@ flags of the command line with their help, the keys of configuration files and t
 
 from spectral_spark.data.setting import Audience, Setting, SettingsTable
 from spectral_spark.data.value_types import (
+    LARGEST_COUNT,
     LARGEST_SEED,
     Choice,
     Number,
     PositiveNumbers,
+    Switch,
     Text,
     TextOrTexts,
+    TextOrWhole,
     Texts,
     Whole,
 )
@@ -172,4 +175,50 @@ IBP = SettingsTable(
     Setting("noiseVariance", Number(0), None,
             "Variance of the noise, if it is known. By default it is estimated from the smallest eigenvalues.",
             _EXPERTS, ("noise", "sigma")),
+)
+
+_MANY = Whole(1, LARGEST_COUNT)
+
+INGEST = SettingsTable(
+    "ingest",
+    Setting("source", Choice(("enron", "amazon", "folders", "uci", "table")), None, "Format of the input.",
+            required=True),
+    Setting("input", Text("a path", "PATH"), None,
+            "File or directory to read, on a path that the driver can reach (uci and table: the executors too).",
+            required=True),
+    Setting("output", Text("a path", "CORPUS"), None, "Directory of the new corpus.", required=True),
+    Setting("vocabSize", _MANY, 10_000, "Keep at most this many words, the most widespread first."),
+    Setting("minDocuments", _MANY, 10, "Drop words that occur in fewer training documents.",
+            aliases=("min_df", "mindf")),
+    Setting("maxDocumentShare", Number(0, 1, above=True, metavar="SHARE"), None,
+            "Drop words that occur in a larger share of the training documents; 1 keeps them all. By default 0.5 for "
+            "text, and 1 for words that come ready-made (uci, tokens-col).", aliases=("max_df", "maxdf")),
+    Setting("vocabulary", Text("the path of a model or a corpus", "PATH"), None,
+            "Use exactly the words of this model or corpus, in their order, so that an update of the model loses "
+            "nothing; the other limits on words then do not apply."),
+    Setting("holdout", TextOrWhole(metavar="N|N/group"), None,
+            "Set aside this many documents for testing, in total or per top-level group: 1000 or 100/group. At most "
+            "half of the documents, or of a group, is taken."),
+    Setting("seed", Whole(0, LARGEST_SEED), 0, "Random seed for choosing the held-out documents."),
+    Setting("textCol", _COLUMN, None, "Column with the text (table only)."),
+    Setting("tokensCol", _COLUMN, None, "Column with the words as an array, instead of text (table only)."),
+    Setting("pathCols", Texts(), None,
+            "Columns that form the document tree, from the top down (table only)."),
+    Setting("idCol", _COLUMN, None, "Column that identifies a document (table only)."),
+    Setting("format", Choice(("parquet", "json", "csv")), None,
+            "File format, if it cannot be told from the file name (table only)."),
+    Setting("missingPath", Choice(("drop", "unknown", "error")), "drop",
+            "What to do with documents that have a null in their path: drop and count them, file them under 'unknown', "
+            "or stop with an error."),
+    Setting("stopWords", Text("english, none, or a file", "WHICH"), "english",
+            "Words to leave out: english, none, or a file with one word per line.", aliases=("stopwords",)),
+    Setting("minWordLength", _MANY, 3, "Drop words with fewer letters. Applies to text only."),
+    Setting("minTokens", _MANY, 3,
+            "Drop documents with fewer words, before or after the vocabulary is chosen. A third moment needs three."),
+    Setting("dropDuplicates", Switch(), None,
+            "Keep only one of several documents with the same text. Always on for enron and amazon, where copies would "
+            "leak from the training into the test documents."),
+    Setting("maxDocumentBytes", _MANY, 10 << 20,
+            "Drop and count mails and files that are larger than this; they are never held in memory."),
+    Setting("maxInputBytes", _MANY, 1 << 40, "Refuse an archive that unpacks to more than this."),
 )

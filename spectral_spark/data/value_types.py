@@ -174,6 +174,25 @@ class Text(ValueType):
 
 
 @dataclass(frozen=True)
+class Switch(ValueType):
+    """On or off; on the command line a flag without a value."""
+
+    expected: str = "true or false"
+    metavar: str = ""
+    annotation: str = "bool"
+
+    def check(self, value: Any) -> bool:
+        if not isinstance(value, bool):
+            self.refuse(value)
+        return value
+
+    def __call__(self, text: str) -> bool:
+        if text not in ("true", "false"):
+            self.refuse(text)
+        return text == "true"
+
+
+@dataclass(frozen=True)
 class TextOrWhole(ValueType):
     """A text that may also be written as a bare whole number in a configuration file: ``holdout = 1000``."""
 

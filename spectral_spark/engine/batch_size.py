@@ -1,4 +1,4 @@
-"""Wide rows: fewer of them at a time, or a batch of vectors alone fills a heap."""
+"""Smaller batches for wide rows, so that a batch of vectors does not fill a heap."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Results of finished passes, kept until the run is over, so that a killed run goes on where it was."""
+"""Results of finished passes, kept until the run is done, so that an interrupted run can be resumed."""
 
 import json
 import logging
@@ -26,7 +26,7 @@ Arrays = dict[str, np.ndarray]
 
 @dataclass
 class _Command:
-    """A command around runs: whether they start anew, and the steps of those that are over."""
+    """A block that runs are part of: whether they start from scratch, and the steps of those that are done."""
 
     anew: bool
     over: list[str] = field(default_factory=list)
@@ -37,10 +37,11 @@ _command: ContextVar[_Command | None] = ContextVar("command", default=None)
 
 @contextmanager
 def steps_outlive_runs(*, anew: bool = False) -> Iterator[None]:
-    """Keep the steps of runs within the block until it ends well: saving what a run returned may fail, too.
+    """Keep the steps of the runs inside the block until the block ends without an error.
 
-    Outside of such a block a run forgets its steps as soon as it is over. ``anew``: what earlier runs of the same input
-    and settings have left is removed first, and nothing else.
+    Saving a model may fail after the run itself has succeeded; with this block, its passes need not be repeated.
+    Outside of such a block, a run removes its steps when it is done. With ``anew``, the steps that earlier runs of the
+    same input and settings have left are removed first, and nothing else.
     """
     command = _Command(anew)
     token = _command.set(command)
@@ -53,14 +54,14 @@ def steps_outlive_runs(*, anew: bool = False) -> Iterator[None]:
 
 
 class Checkpoints:
-    """Remembers nothing: every step is computed."""
+    """Keeps nothing: every step is computed."""
 
     def remember(self, step: str, compute: Callable[[], Arrays]) -> Arrays:
-        """The arrays of a step: read back if it was finished before, computed (and kept) otherwise."""
+        """The arrays of a step: read from disk if it was finished before, otherwise computed and kept."""
         return compute()
 
     def clear(self) -> None:
-        """Forget everything; called when the run is complete (see :func:`steps_outlive_runs`)."""
+        """Remove all steps; called when the run is done (see :func:`steps_outlive_runs`)."""
 
 
 class DirectoryCheckpoints(Checkpoints):
@@ -91,7 +92,7 @@ class DirectoryCheckpoints(Checkpoints):
         return arrays
 
     def _write(self, path: str, step: str, arrays: Arrays) -> None:
-        """Keep a step. Another run of the same input and settings may end meanwhile and remove the directory."""
+        """Write a step. Another run of the same input and settings may finish meanwhile and remove the directory."""
         about = {"step": step, "key": self._key, "arrays": sorted(arrays)}
         for _ in range(_ATTEMPTS):
             with suppress(FileNotFoundError):
@@ -119,12 +120,12 @@ class DirectoryCheckpoints(Checkpoints):
                 raise FormatError(f"'{path}' belongs to another run")
             return {name: saved.read_array(name) for name in saved.manifest["arrays"]}
         except (SpectralError, OSError, KeyError, TypeError, ValueError) as error:
-            _log.warning("checkpoint of step '%s' cannot be used (%s); the step is done again", step, error)
+            _log.warning("the checkpoint of step '%s' cannot be used (%s); the step is repeated", step, error)
             return None
 
 
 def _forget(home: str) -> None:
-    """Remove the steps of a run in one move: other runs that use them find a step whole or not at all."""
+    """Remove the steps of a run atomically, so that other runs that use them find a whole step or none."""
     filesystem, inside = storage.resolve(home)
     if not is_local(filesystem):
         storage.remove(home)
@@ -138,5 +139,5 @@ def _forget(home: str) -> None:
 
 
 def run_key(*parts: object) -> str:
-    """A key for a run from everything its results depend on."""
+    """The key of a run: a hash of everything that its results depend on."""
     return fingerprint(*(json.dumps(part, sort_keys=True, default=str) for part in parts))

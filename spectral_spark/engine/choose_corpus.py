@@ -1,4 +1,4 @@
-"""Where the work is done, decided here and nowhere else: small corpora on the driver, others on the executors."""
+"""Decides where a corpus is worked on: small ones on the driver, others on the executors."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

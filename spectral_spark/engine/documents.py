@@ -1,4 +1,4 @@
-"""Any DataFrame of documents → the few columns the engine works on, checked before a pass starts."""
+"""Turns a DataFrame of documents into the columns that the engine works on, and checks them before any pass."""
 
 import re
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from pyspark.sql.types import ArrayType, DataType, IntegralType, LongType, Numer
 
 from spectral_spark.errors import InputError
 
-# Not found in an array is "unknown" where the array holds a null: one compiled comparison, no lambda per document.
+# `array_contains` returns NULL if the array holds a null; this detects it without a lambda.
 NO_NAME = "\0 no name of a group \0"
 _LARGEST_ID = 2**31 - 1
 
@@ -39,7 +39,7 @@ class DocumentColumns:
 
 @dataclass(frozen=True)
 class DocumentFrame:
-    """Documents in working columns, and what one look at all of them told.
+    """Documents in working columns, with the counts of a first scan.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class DocumentFrame:
     rows : documents in the input.
     vocab_size : number of words d.
     entries : distinct words of all documents together.
-    fingerprint : of the content, whatever its order and partitioning.
+    fingerprint : hash of the content, independent of its order and partitioning.
     """
 
     frame: DataFrame
@@ -78,7 +78,7 @@ def working_columns(frame: DataFrame, columns: DocumentColumns, layers: int | No
 def inspect_documents(
     frame: DataFrame, columns: DocumentColumns, *, layers: int | None = None, vocab_size: int | None = None
 ) -> DocumentFrame:
-    """One cheap look at all rows (on the JVM): how many, how many words, and a fingerprint of the content."""
+    """A first scan of all rows, on the JVM: their number, their words, and a fingerprint of the content."""
     working = working_columns(frame, columns, layers)
     largest = F.max(F.array_max("terms")) if vocab_size is None and columns.terms else F.lit(None)
     row = working.agg(
@@ -112,7 +112,7 @@ def without_documents(source: DocumentFrame, keys: np.ndarray) -> DocumentFrame 
 
 
 def _facts(working: DataFrame) -> list[Column]:
-    """What one look at all documents tells: how many, how many distinct words in all, a fingerprint."""
+    """The results of a scan of all documents: their number, the distinct words of all together, a fingerprint."""
     return [
         F.count(F.lit(1)).alias("rows"), F.sum(F.greatest(F.size("terms"), F.lit(0))).alias("entries"),
         F.sum(F.xxhash64("key", "tie").cast("decimal(20,0)")).alias("content"),

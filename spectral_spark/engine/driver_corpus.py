@@ -51,7 +51,7 @@ class DriverCorpus(Corpus):
         return pa.Table.from_batches(packing.packer(iter(ordered.to_batches())), packing.arrow_schema)
 
     def count(self) -> PathCounts:
-        """Sums of whole numbers, hence without rounding, in whatever order."""
+        """Sums of whole numbers: there is no rounding, so the order does not matter."""
         table = self.table
         place: dict[tuple[int, tuple[str, ...]], int] = {}
         hashes = table["tree_hashes"].combine_chunks().flatten().to_pylist()

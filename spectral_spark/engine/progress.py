@@ -13,13 +13,13 @@ class Progress:
     """Names the jobs in the Spark UI and shows nothing. See :class:`TerminalProgress`."""
 
     def plan(self, passes: int, documents: int) -> None:
-        """Say how many passes are to come, over how many documents."""
+        """Announce the number of passes and of documents."""
 
     def advance(self, share: float) -> None:
-        """Say how much of the running pass is done, from 0 to 1, where Spark's tasks do not show it."""
+        """Report how much of the running pass is done, from 0 to 1, if Spark's tasks do not show it."""
 
     def skip(self) -> None:
-        """Count a planned pass that need not run, because an earlier run has finished it."""
+        """Count a planned pass that need not run because an earlier run has finished it."""
 
     @contextmanager
     def watch(self, spark: Any, name: str, round: int = 0, rounds: int = 1) -> Iterator[None]:

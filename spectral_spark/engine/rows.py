@@ -1,4 +1,4 @@
-"""Any DataFrame of real vectors → the few columns the engine works on, checked before a pass starts."""
+"""Turns a DataFrame of real vectors into the columns that the engine works on, and checks them before any pass."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ from spectral_spark.errors import InputError
 
 @dataclass(frozen=True)
 class RowFrame:
-    """Vectors in working columns, and what one look at all of them told.
+    """Vectors in working columns, with the counts of a first scan.
 
     Attributes
     ----------
@@ -23,7 +23,7 @@ class RowFrame:
     rows : rows in the input.
     width : length d of every vector.
     single : the values are single precision, and so is the working copy.
-    fingerprint : of the content, whatever its order and partitioning.
+    fingerprint : hash of the content, independent of its order and partitioning.
     """
 
     frame: DataFrame
@@ -36,7 +36,7 @@ class RowFrame:
 def vector_columns(frame: DataFrame, features: str, *, missing_allowed: bool = False) -> tuple[Column, Column, Column]:
     """Size, indices (null when dense) and values of a Vector column or a column of arrays of numbers.
 
-    Where missing values are allowed, nulls inside an array become NaN, so that a row's hash knows their places.
+    If missing values are allowed, nulls inside an array become NaN, so that the hash of a row depends on their places.
     """
     kind = _type_of(frame, features)
     column = F.col(f"`{features}`")
@@ -54,7 +54,7 @@ def vector_columns(frame: DataFrame, features: str, *, missing_allowed: bool = F
 def inspect_rows(
     frame: DataFrame, features: str, id_column: str | None = None, *, missing_allowed: bool = False
 ) -> RowFrame:
-    """One cheap look at all rows (on the JVM): how many, how long, and a fingerprint of the content."""
+    """A first scan of all rows, on the JVM: their number, their length, and a fingerprint of the content."""
     size, indices, values = vector_columns(frame, features, missing_allowed=missing_allowed)
     base = frame.select(
         size.alias("size"), indices.alias("indices"), values.alias("values"),
@@ -87,7 +87,7 @@ def inspect_rows(
 def dense_matrix(indices: pa.Array, values: pa.Array, width: int, dtype: type) -> np.ndarray:
     """Rows of Arrow lists as an array of shape (n, width); nulls and NaN are NaN.
 
-    Every list must be there; a row without indices is dense and must have ``width`` values.
+    No list may be null; a row without indices is dense and must have ``width`` values.
     """
     lengths = pc.list_value_length(values).to_numpy(zero_copy_only=False)
     flat = values.flatten()
@@ -108,7 +108,7 @@ def dense_matrix(indices: pa.Array, values: pa.Array, width: int, dtype: type) -
 
 
 def refuse_other_width(sizes: np.ndarray, width: int) -> None:
-    """Raise when the vectors are not as long as the model is wide."""
+    """Raise an error if the vectors do not have as many entries as the model has columns."""
     wrong = sizes[sizes != width]
     if len(wrong):
         raise InputError(

@@ -1,4 +1,4 @@
-"""Start Spark so that it works: the right Python and Java, one BLAS thread a worker, its log kept off the terminal."""
+"""Starts Spark with the right Python and Java, one BLAS thread per worker, and its log away from the terminal."""
 
 import atexit
 import importlib
@@ -34,14 +34,14 @@ def start_session(
 ) -> "SparkSession":
     """The Spark session of a job: the one spark-submit has prepared, or a new one.
 
-    ``settings`` win over what was given to spark-submit, that over ``spark-defaults.conf``, that over ``fallbacks``,
-    and those over the defaults of this module.
+    ``settings`` take precedence over the arguments of spark-submit, these over ``spark-defaults.conf``, this over
+    ``fallbacks``, and these over the defaults of this module.
 
     Parameters
     ----------
     name : application name, shown in the Spark UI.
     master : cluster to run on; None for spark-submit's, or all cores of this machine.
-    settings, fallbacks : further ``spark.*`` settings; the second only where nothing else was said.
+    settings, fallbacks : further ``spark.*`` settings; fallbacks apply only if a setting is given nowhere else.
     log : file for what Spark and its workers write; None leaves it on standard error.
     """
     prepare_environment()
@@ -68,12 +68,12 @@ def start_session(
 
 
 def started_by_spark_submit() -> bool:
-    """Whether a JVM with its settings already waits for this process."""
+    """Whether spark-submit started this process and its JVM is waiting with the settings."""
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
 def prepare_environment() -> None:
-    """Set what must be set before Spark starts: the locale, the workers' Python, BLAS threads, Java, pyspark."""
+    """Prepare the environment for Spark: the locale, the workers' Python, BLAS threads, Java, and pyspark."""
     for variable in BLAS_THREADS:
         os.environ.setdefault(variable, "1")
     _use_unicode_file_names()
@@ -100,7 +100,7 @@ def check_file_names(session: "SparkSession", paths: Iterable[str]) -> None:
 
 
 def find_pyspark() -> None:
-    """Make ``pyspark`` importable; findspark only helps where a Spark is unpacked but not pip-installed."""
+    """Make ``pyspark`` importable; findspark finds a Spark that was unpacked but not installed with pip."""
     if find_spec("pyspark") is not None:
         return
     if os.environ.get("SPARK_HOME") and find_spec("findspark") is not None:
@@ -128,7 +128,7 @@ def spark_defaults() -> dict[str, str]:
 
 
 def spark_setting(name: str, settings: Mapping[str, str], fallbacks: Mapping[str, str]) -> str | None:
-    """What a setting will be in a session that :func:`start_session` is yet to start; None if nobody has set it."""
+    """The value that a setting will have in a session of :func:`start_session`; None if it is not set anywhere."""
     if name in settings:
         return settings[name]
     if started_by_spark_submit():
@@ -154,7 +154,7 @@ def _quiet(log: str | os.PathLike[str] | None) -> dict[str, IO[bytes]]:
 
 
 def _defaults(master: str) -> dict[str, str]:
-    """Settings that suit this package where the user has said nothing, each with its reason."""
+    """Defaults of this package for settings that the user has not given, each with its reason."""
     defaults = {
         "spark.ui.showConsoleProgress": "false",            # we write our own progress
         "spark.sql.execution.arrow.pyspark.enabled": "true",

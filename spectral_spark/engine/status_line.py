@@ -1,4 +1,4 @@
-"""What is going on right now: one line of a terminal that is rewritten, and lines of a log everywhere else."""
+"""Shows what is going on: one line that is rewritten on a terminal, separate lines in a log."""
 
 import os
 import shutil
@@ -83,7 +83,7 @@ class StatusLine:
                 self._show(text)
 
     def clear(self) -> None:
-        """Take the line away."""
+        """Clear the line."""
         with self._lock:
             if self._shown:
                 self._write(ERASE)
@@ -98,7 +98,7 @@ class StatusLine:
             describe = self._activities[-1] if self._activities else None
         if describe is None:
             return
-        with suppress(Exception):                           # Spark may be stopping; that is not the line's business
+        with suppress(Exception):                           # Spark may be stopping, which is no reason to fail here
             text = describe()
             with self._lock:
                 if self._activities and self._activities[-1] is describe:
@@ -114,7 +114,7 @@ class StatusLine:
 
 
 def write_or_drop(stream: TextIO, text: str) -> None:
-    """Write to a stream at once; when its reader has gone away, point it at nothing, now and for good."""
+    """Write to a stream and flush it; if its reader has gone away, redirect it to nothing for good."""
     try:
         stream.write(text)
         stream.flush()

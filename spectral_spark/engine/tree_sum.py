@@ -1,4 +1,4 @@
-"""Sums whose bits do not depend on how the work was split.
+"""Sums that are the same, bit for bit, however the work was split.
 
 The logical shards 0 … S−1 (S a power of two) are the leaves of a fixed binary tree, and a state is always the sum
 left + right at every inner node of that tree; a node with one empty side is its other side. A task that holds some of
@@ -34,7 +34,7 @@ class TreeSum:
         self._nodes: dict[tuple[int, int], Partial] = {}
 
     def push(self, level: int, position: int, state: Partial) -> None:
-        """Add the state of a node; (0, s) is shard s. The arrays become property of the sum."""
+        """Add the state of a node; (0, s) is shard s. The sum takes over the arrays and may change them."""
         while level != self._top and (level, position ^ 1) in self._nodes:
             sibling = self._nodes.pop((level, position ^ 1))
             state = add_states(sibling, state) if position & 1 else add_states(state, sibling)
@@ -44,7 +44,7 @@ class TreeSum:
         self._nodes[level, position] = state
 
     def nodes(self) -> Iterator[tuple[int, int, Partial]]:
-        """What could not be merged yet, in a fixed order."""
+        """The states that could not be merged yet, in a fixed order."""
         for level, position in sorted(self._nodes):
             yield level, position, self._nodes[level, position]
 

@@ -1,13 +1,13 @@
 """What a fit remarks about its settings: things that are allowed, and probably not meant."""
 
-from spectral_spark.fit.fit_run import Run
+from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.solve.rank import RankChoice
 from spectral_spark.tree.census import Census
 from spectral_spark.tree.group_balance import groups_with_documents
 
 
-def warn_of_noise(rank: RankChoice, run: Run) -> None:
+def warn_of_noise(rank: RankChoice, run: FitRun) -> None:
     """Warn when more topics were asked for than stand out from the noise."""
     above = rank.above_noise
     if rank.rule != "given" or above is None or rank.k <= above:
@@ -19,7 +19,7 @@ def warn_of_noise(rank: RankChoice, run: Run) -> None:
     )
 
 
-def warn_of_balance(census: Census, settings: FitSettings, run: Run) -> None:
+def warn_of_balance(census: Census, settings: FitSettings, run: FitRun) -> None:
     """Warn when a group balance changes nothing."""
     if not settings.group_balance:
         return

@@ -1,4 +1,4 @@
-"""Which documents of an update a model does not have yet: what is known is skipped or refused, and counted."""
+"""Finds the documents of an update that a model does not have yet; known ones are counted, and skipped or refused."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

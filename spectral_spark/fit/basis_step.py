@@ -9,7 +9,7 @@ from spectral_spark.data.hashing import is_fingerprint_of
 from spectral_spark.engine.corpus import CountedCorpus
 from spectral_spark.engine.tree_sum import State
 from spectral_spark.errors import InputError, SettingsError
-from spectral_spark.fit.fit_run import Run
+from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.moments.basis import Basis
 from spectral_spark.moments.range_finder import (
@@ -25,7 +25,7 @@ from spectral_spark.tree.weights import NodeWeights
 
 
 def find_basis(
-    corpus: CountedCorpus, weights: NodeWeights, settings: FitSettings, vocabulary: str, run: Run
+    corpus: CountedCorpus, weights: NodeWeights, settings: FitSettings, vocabulary: str, run: FitRun
 ) -> Basis:
     """Randomized subspace iteration: one pass for every application of the second moment.
 
@@ -62,7 +62,7 @@ def check_basis(basis: Basis, vocab_size: int, words: tuple[str, ...] | None, k:
         raise InputError(f"the basis is over {basis.vocab_size} words and the documents over {vocab_size}; bring the "
                          "documents into the vocabulary of the basis, as spectral-spark fit does when given a `basis`")
     if words and basis.vocabulary_fingerprint and not is_fingerprint_of(basis.vocabulary_fingerprint, words):
-        raise InputError("the basis was made for other words than the documents', or in another order; bring the "
+        raise InputError("the words of the basis are not those of the documents, or are in another order; bring the "
                          "documents into the vocabulary of the basis, as spectral-spark fit does when given a `basis`")
     if k != "auto" and int(k) > basis.size:
         raise SettingsError(f"`k` is {k} but the basis has {basis.size} columns; make a basis with this `k`, or ask "

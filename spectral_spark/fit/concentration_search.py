@@ -1,7 +1,8 @@
-"""concentrations="auto": solve for several, and let a sample of the documents say which topics predict best.
+"""Chooses among candidate concentrations by their held-out loss on a sample of the documents.
 
-Calibration from the moments fails on real text, whose words are bursty. Each candidate's topics are therefore scored by
-document completion on a sample of the corpus: one short pass for all candidates, or one each where topics are large.
+Concentrations that are calibrated from the moments are wrong for real text, whose words are bursty. The topics of every
+candidate are therefore scored by document completion on a sample of the corpus: in one short pass for all candidates,
+or, if the topics are large, in one pass per candidate.
 """
 
 import time
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spectral_spark.engine.corpus import CountedCorpus
-from spectral_spark.fit.fit_run import Run
+from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.refine.completion import CompletionKernel, without_zeros
 from spectral_spark.solve.reconstruct import positive_words, smoothed_topics
 from spectral_spark.solve.topic_solution import TopicSolution
@@ -22,12 +23,12 @@ DOCUMENT_TOTALS = (0.3, 1.0, 3.0)
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """The best candidate and how all of them did.
+    """The best candidate, and the losses of all.
 
     Attributes
     ----------
     best : index of the candidate.
-    document_concentration : the total document prior it did best with.
+    document_concentration : the total document prior with which its loss was lowest.
     losses : array of shape (candidates,), nats per hidden word on the sample.
     """
 
@@ -38,7 +39,7 @@ class Choice:
 
 def choose_candidate(
     corpus: CountedCorpus, solutions: Sequence[TopicSolution], priors: Sequence[np.ndarray], mean_words: np.ndarray,
-    run: Run, seed: int, *, step: str = "choose",
+    run: FitRun, seed: int, *, step: str = "choose",
 ) -> Choice:
     """Score candidate solutions on a sample of the documents.
 

@@ -19,7 +19,7 @@ from spectral_spark.engine.rows import inspect_rows, refuse_other_width
 from spectral_spark.engine.tree_sum import State
 from spectral_spark.errors import CapacityError
 from spectral_spark.fit.feature_summary import IbpSummary
-from spectral_spark.fit.fit_run import Run
+from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fitted_topics import versions
 from spectral_spark.ibp.feature_model import FeatureModel
 from spectral_spark.ibp.likelihood import LikelihoodKernel
@@ -51,7 +51,7 @@ def fit_rows(
     check_memory(source.width, settings)
     key = run_key(source.fingerprint, asdict(settings), __version__)
     checkpoints = DirectoryCheckpoints(checkpoint_dir, key) if checkpoint_dir else Checkpoints()
-    run = Run(progress or Progress(), checkpoints)
+    run = FitRun(progress or Progress(), checkpoints)
     run.progress.plan(planned_passes(source.width, settings), source.rows)
     corpus = open_rows(source, state_bytes=largest_state(source.width, settings), progress=run.progress)
     run.timed("inspect", started)
@@ -62,7 +62,7 @@ def fit_rows(
     return FittedFeatures(fit.model, _summary(fit, settings, run, source.fingerprint))
 
 
-def corpus_runner(corpus: Corpus, run: Run) -> Runner:
+def corpus_runner(corpus: Corpus, run: FitRun) -> Runner:
     """Runs kernels over the corpus; a pass that an earlier, interrupted run has finished is read back."""
 
     def take(kernel: Kernel, shared: Mapping[str, np.ndarray], name: str) -> State:
@@ -99,7 +99,7 @@ def check_memory(width: int, settings: IbpSettings) -> int:
     return need
 
 
-def _summary(fit: IbpFit, settings: IbpSettings, run: Run, source: str) -> IbpSummary:
+def _summary(fit: IbpFit, settings: IbpSettings, run: FitRun, source: str) -> IbpSummary:
     recovery, decomposition = fit.recovery, fit.decomposition
     from_mean = None if np.isnan(recovery.from_mean).any() else recovery.from_mean.tolist()
     return IbpSummary(

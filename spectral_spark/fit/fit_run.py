@@ -1,4 +1,4 @@
-"""What goes through all steps of a run beside the data: progress, checkpoints, times and warnings."""
+"""What the steps of a fit share besides the data: progress, checkpoints, times and warnings."""
 
 import logging
 import time
@@ -14,7 +14,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass
-class Run:
+class FitRun:
     """One fit, update or merge in progress.
 
     Attributes

@@ -47,7 +47,7 @@ class FitSettings:
 
     @property
     def all_refine_passes(self) -> int:
-        """Passes of refinement, and those that settle it."""
+        """Passes of incremental EM, and the exact ones after them."""
         return self.refine_passes + RefineSettings.settling if self.refine_passes else 0
 
     @property
@@ -72,7 +72,7 @@ class FitSettings:
         return min(max(DRAWS // max(min(words, SAMPLE_WORDS), 1), FEWEST_SWEEPS), MOST_SWEEPS)
 
     def basis_columns(self, vocab_size: int) -> int:
-        """Columns p to look for: room above k, twice k for an unknown k."""
+        """Number p of columns of the basis: somewhat more than k, or twice as many as the largest k if k is unknown."""
         if self.k != AUTO and int(self.k) > vocab_size:
             raise SettingsError(f"`k` is {self.k} but there are {vocab_size} words; topics cannot outnumber words")
         if self.basis_size != AUTO:

@@ -17,7 +17,7 @@ from spectral_spark.engine.progress import Progress
 from spectral_spark.errors import InputError
 from spectral_spark.fit.advice import warn_of_balance, warn_of_noise
 from spectral_spark.fit.basis_step import check_basis, find_basis
-from spectral_spark.fit.fit_run import Run
+from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.fitted_topics import FittedTopics, fitted_topics, make_summary
 from spectral_spark.fit.gibbs_step import sample_topics
@@ -59,7 +59,7 @@ def fit_topics(
     key = run_key(source.fingerprint, source.vocab_size, settings.as_dict(), words, basis.fingerprint if basis else "",
                   __version__)
     checkpoints = DirectoryCheckpoints(checkpoint_dir, key) if checkpoint_dir else Checkpoints()
-    run = Run(progress or Progress(), checkpoints)
+    run = FitRun(progress or Progress(), checkpoints)
     known = moments if moments is not None and list(moments.sources) == [source.fingerprint] else None
     planned = planned_passes(settings, source.vocab_size, basis is not None)
     run.progress.plan(sum(planned.values()) - (0 if known is None else planned["moments"]), source.rows)
@@ -73,7 +73,7 @@ def fit_topics(
 
 
 def _fit_counted(
-    corpus: CountedCorpus, settings: FitSettings, vocabulary: tuple[str, ...] | None, basis: Basis | None, run: Run,
+    corpus: CountedCorpus, settings: FitSettings, vocabulary: tuple[str, ...] | None, basis: Basis | None, run: FitRun,
     source: str, known: MomentState | None = None,
 ) -> FittedTopics:
     """The steps that follow the census; ``known`` are the moments of these documents, where a model has them."""
@@ -111,7 +111,7 @@ def basis_of(
     """Only the basis that a fit would find."""
     size = len(vocabulary) if vocabulary else vocab_size
     source = inspect_documents(frame, columns, layers=settings.tree_layers, vocab_size=size)
-    run = Run(progress or Progress())
+    run = FitRun(progress or Progress())
     run.progress.plan(1 + settings.range_passes, source.rows)
     with open_documents(source, PackSettings(source.vocab_size, settings.cap), progress=run.progress) as corpus:
         weights = node_weights(corpus.census, settings.weighting)
@@ -124,7 +124,7 @@ def solve_again(fitted: FittedTopics, settings: FitSettings) -> FittedTopics:
     if fitted.moments is None:
         raise InputError("this model was saved without its moments; fit again to solve with other settings")
     started = time.perf_counter()
-    run = Run()
+    run = FitRun()
     solved = solve_moments(fitted.moments, settings, None, run)
     warn_of_noise(solved.solution.rank, run)
     run.timed("solve", started)

@@ -1,4 +1,4 @@
-"""What a fit finds and reports: topics on their way through the steps, and the result put together from them."""
+"""The results of a fit: topics as they pass from step to step, and the model put together from them."""
 
 import platform
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ import pyspark
 import scipy
 
 from spectral_spark.files.model_files import NodeTable, TopicModelFiles
-from spectral_spark.fit.fit_run import Run
+from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.fit_summary import FitSummary
 from spectral_spark.moments.kept_sample import KeptSample
@@ -27,7 +27,7 @@ DELTA = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Topics:
-    """Topics and what surrounds them, on their way to a model.
+    """Topics with their weights, proportions and concentrations, as they pass from step to step.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Topics:
     node_proportions : array of shape (nodes, k), rows sum to one.
     concentrations : of the layers below the root, the documents' last.
     document_concentration : the documents' total prior.
-    report : what the refinement says about itself.
+    report : facts about the refinement, for the run report.
     """
 
     topics: np.ndarray
@@ -107,7 +107,7 @@ def fitted_topics(
 
 
 def make_summary(
-    settings: FitSettings, moments: MomentState, solution: TopicSolution, topics: Topics, run: Run,
+    settings: FitSettings, moments: MomentState, solution: TopicSolution, topics: Topics, run: FitRun,
     dropped: dict[str, int], tokens: int,
 ) -> FitSummary:
     """The run report."""

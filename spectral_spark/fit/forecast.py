@@ -186,7 +186,7 @@ def forecast(
         sample_entries = entries * min(1.0, SAMPLE_WORDS / max(size.tokens, 1))
         fetching = 0.0 if on_driver else rates.job + sample_entries * rates.read_entry
         sweeping = draws * costs.sweep / threads
-        steps.append(PassForecast("explore", fetching + sweeping, "sampling"))
+        steps.append(PassForecast("sampling", fetching + sweeping, "sampling"))
     rounds = RefineSettings.for_corpus(1, n / shard_count(n), explored=settings.explores).rounds
     for number in range(settings.refine_passes):
         for turn in range(rounds):

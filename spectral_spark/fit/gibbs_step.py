@@ -11,7 +11,7 @@ import numpy as np
 
 from spectral_spark.engine.corpus import CountedCorpus
 from spectral_spark.engine.memory import driver_threads
-from spectral_spark.fit.fit_run import Run
+from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import SAMPLE_WORDS, FitSettings
 from spectral_spark.fit.fitted_topics import Topics
 from spectral_spark.refine.backend import backend_name
@@ -21,7 +21,7 @@ from spectral_spark.refine.refine_state import RefineState, initial_concentratio
 from spectral_spark.tree.group_balance import group_weights
 
 
-def sample_topics(start: Topics, corpus: CountedCorpus, settings: FitSettings, run: Run) -> RefineState:
+def sample_topics(start: Topics, corpus: CountedCorpus, settings: FitSettings, run: FitRun) -> RefineState:
     """The state that refinement continues from: the topics as they are, or after Gibbs sampling if asked for."""
     state = start_state(start, corpus, settings)
     return _after_sampling(state, corpus, settings, run) if settings.explores else state
@@ -60,7 +60,7 @@ def start_concentrations(settings: FitSettings, depth: int) -> np.ndarray:
     return start
 
 
-def _after_sampling(start: RefineState, corpus: CountedCorpus, settings: FitSettings, run: Run) -> RefineState:
+def _after_sampling(start: RefineState, corpus: CountedCorpus, settings: FitSettings, run: FitRun) -> RefineState:
     """The state after sweeps over a sample of at most SAMPLE_WORDS words."""
     options, sweeps, spark = refine_options(corpus, settings), settings.sweeps(corpus.tokens), corpus.packed.spark
 
@@ -77,10 +77,10 @@ def _after_sampling(start: RefineState, corpus: CountedCorpus, settings: FitSett
             for sweep in range(sweeps if sample.documents else 0):
                 explorer.sweep()
                 run.progress.advance((sweep + 1) / sweeps)
-        run.finished_pass("explore", sample.documents, started)
+        run.finished_pass("sampling", sample.documents, started)
         return explorer.state().arrays()
 
-    return RefineState.from_arrays(run.resumable("explore", compute))
+    return RefineState.from_arrays(run.resumable("sampling", compute))
 
 
 def take_sample(corpus: CountedCorpus, most_words: int | None = None) -> DocumentSample:
@@ -95,6 +95,6 @@ def sample_rounds(corpus: CountedCorpus, most_words: int | None = None) -> int:
 
 
 def _smoothed(proportions: np.ndarray) -> np.ndarray:
-    """No node starts without a topic."""
+    """Proportions in which every node has some of every topic."""
     floor = proportions + 0.1 / proportions.shape[1]
     return floor / floor.sum(axis=1, keepdims=True)

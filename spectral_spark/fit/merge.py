@@ -1,4 +1,4 @@
-"""Two models into one: the moments are added exactly, the topics matched, and both samples replayed."""
+"""Merges two models: the moments are added exactly, the topics are matched, and both samples are replayed."""
 
 import time
 from dataclasses import replace
@@ -10,13 +10,13 @@ from pyspark.sql import SparkSession
 from spectral_spark.data.one_thread import one_thread
 from spectral_spark.engine.progress import Progress
 from spectral_spark.errors import InputError
-from spectral_spark.fit.fit_run import Run
+from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.fitted_topics import FittedTopics, Topics
 from spectral_spark.fit.replay import replayed_sample
 from spectral_spark.fit.solve_step import Solved, solve_moments
-from spectral_spark.fit.topic_matching import match_topics
-from spectral_spark.fit.update import as_before, finished, growing, ordered
+from spectral_spark.fit.topic_matching import match_topics, ordered
+from spectral_spark.fit.update import as_before, finished, growing
 from spectral_spark.moments.known_documents import KnownDocuments
 from spectral_spark.moments.moment_state import MomentState
 from spectral_spark.refine.topic_merging import merge_labels, merged
@@ -39,7 +39,7 @@ def merge_topics(
         raise InputError("the models have different vocabularies; fit both with one basis (same words, same order)")
     known = _known_in_both(fitted, other)
     total = moments + theirs
-    run = Run(progress or Progress())
+    run = FitRun(progress or Progress())
     solved = solve_moments(total, as_before(settings, fitted, total.census.tree), None, run)
     topics = ordered(solved.topics, fitted)
     if settings.refine_passes:
@@ -89,7 +89,7 @@ def _reduced(topics: Topics, k: int) -> Topics:
 
 
 def _merged(fitted: FittedTopics, other: FittedTopics, total: MomentState) -> Topics:
-    """Refined topics of two models: matched ones are averaged by their words, the others stand beside them."""
+    """Refined topics of two models: matched topics are averaged, weighted by their words; the others are kept."""
     match = match_topics(other.topics, fitted.topics)
     k, fresh = fitted.topics.shape[1], int((match.previous < 0).sum())
     mine = fitted.topics * (fitted.weights * fitted.summary.tokens)
@@ -111,7 +111,7 @@ def _merged(fitted: FittedTopics, other: FittedTopics, total: MomentState) -> To
 
 
 def _both_corpora(extra: dict[str, Any], other: FittedTopics) -> dict[str, Any]:
-    """With what reading the documents of both models dropped, where both say."""
+    """The report with what was dropped on reading the documents of both models, if both have recorded it."""
     mine, theirs = extra.get("corpus"), other.summary.extra.get("corpus")
     if not mine or not theirs:
         return extra

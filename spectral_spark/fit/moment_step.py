@@ -5,7 +5,7 @@ import time
 from spectral_spark.engine.corpus import CountedCorpus
 from spectral_spark.engine.tree_sum import State
 from spectral_spark.errors import InputError, SettingsError
-from spectral_spark.fit.fit_run import Run
+from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.moments.basis import Basis
 from spectral_spark.moments.moment_plan import MomentPlan
@@ -16,7 +16,7 @@ GROUP_LIMIT = 512
 
 
 def collect_moments(
-    corpus: CountedCorpus, basis: Basis, settings: FitSettings, run: Run, source: str
+    corpus: CountedCorpus, basis: Basis, settings: FitSettings, run: FitRun, source: str
 ) -> MomentState:
     """One pass: moments of two half samples, first moments of every node, and statistics of groups if asked for."""
     plan = plan_moments(corpus, basis, settings)
@@ -44,8 +44,8 @@ def check_groups(corpus: CountedCorpus, settings: FitSettings) -> None:
         )
 
 
-def warn_of_fixed_tree(moments: MomentState, run: Run) -> None:
-    """Warn when the model is fitted, not only when it is updated, that it cannot be updated."""
+def warn_of_fixed_tree(moments: MomentState, run: FitRun) -> None:
+    """Warn at the time of the fit that the model cannot be updated."""
     if not can_grow(moments):
         nodes = int((moments.census.documents > 0).sum())
         size = node_state_bytes(moments.basis.vocab_size, moments.basis.size, nodes) / 2**20

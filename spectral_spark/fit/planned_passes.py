@@ -1,4 +1,4 @@
-"""How often a fit will pass over the documents: what a dry run says, what progress counts to, what the report lists."""
+"""Plans the passes of a fit over the documents, for the dry run, the progress line and the report."""
 
 from spectral_spark.fit.fit_settings import FitSettings
 
@@ -21,7 +21,7 @@ def planned_passes(settings: FitSettings, vocab_size: int, has_basis: bool = Fal
 
 
 def scoring_passes(settings: FitSettings, vocab_size: int) -> int:
-    """Short passes that choosing among the candidates takes, as far as that is known before the number of topics."""
+    """Number of short passes for choosing among candidates, as far as it is known before the number of topics."""
     if not settings.scores_candidates:
         return 0
     large = settings.k != "auto" and 8 * vocab_size * int(settings.k) > LARGE_TOPICS

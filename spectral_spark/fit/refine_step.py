@@ -6,7 +6,7 @@ import numpy as np
 
 from spectral_spark.engine.corpus import CountedCorpus
 from spectral_spark.engine.tree_sum import State
-from spectral_spark.fit.fit_run import Run
+from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.fitted_topics import Topics
 from spectral_spark.fit.gibbs_step import refine_options
@@ -24,7 +24,7 @@ from spectral_spark.refine.refine_state import RefineState
 
 
 def settle_topics(
-    start: RefineState, corpus: CountedCorpus, settings: FitSettings, run: Run, *, passes: int | None = None
+    start: RefineState, corpus: CountedCorpus, settings: FitSettings, run: FitRun, *, passes: int | None = None
 ) -> Topics:
     """``passes`` (or ``settings.refine_passes``) passes over the corpus, then exact steps that settle the topics."""
     state, options = start, refine_options(corpus, settings)
@@ -38,7 +38,7 @@ def settle_topics(
 
 
 def _refine_pass(
-    start: RefineState, name: str, corpus: CountedCorpus, options: RefineSettings, run: Run
+    start: RefineState, name: str, corpus: CountedCorpus, options: RefineSettings, run: FitRun
 ) -> RefineState:
     """One pass in rounds; the shards' statistics are averaged after each."""
 
@@ -55,7 +55,7 @@ def _refine_pass(
 
 
 def _settle_pass(
-    start: RefineState, name: str, corpus: CountedCorpus, options: RefineSettings, run: Run
+    start: RefineState, name: str, corpus: CountedCorpus, options: RefineSettings, run: FitRun
 ) -> RefineState:
     """One exact step of EM over all documents."""
 

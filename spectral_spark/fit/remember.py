@@ -1,7 +1,7 @@
 """Remember: what a model keeps of its documents for later updates, which documents they are and a sample of them."""
 
 from spectral_spark.engine.corpus import CountedCorpus
-from spectral_spark.fit.fit_run import Run
+from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.gibbs_step import sample_rounds
 from spectral_spark.moments.kept_sample import KeptSample
@@ -10,7 +10,7 @@ from spectral_spark.moments.known_documents import BYTES_PER_DOCUMENT, KnownDocu
 MOST_KNOWN = 50_000_000         # documents: 600 MB on the driver
 
 
-def known_documents(corpus: CountedCorpus, run: Run) -> KnownDocuments | None:
+def known_documents(corpus: CountedCorpus, run: FitRun) -> KnownDocuments | None:
     """Which documents are in the moments; None, with a warning, if there are too many to keep apart."""
     if corpus.documents > MOST_KNOWN:
         size = corpus.documents * BYTES_PER_DOCUMENT / 1e9

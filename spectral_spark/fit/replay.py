@@ -10,7 +10,7 @@ from spectral_spark.engine.choose_corpus import open_documents
 from spectral_spark.engine.documents import DocumentColumns, DocumentFrame, inspect_documents
 from spectral_spark.engine.pack_counts import PackSettings
 from spectral_spark.engine.sample_corpus import open_sample
-from spectral_spark.fit.fit_run import Run
+from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.fitted_topics import Topics
 from spectral_spark.fit.gibbs_step import sample_topics, start_state
@@ -19,8 +19,8 @@ from spectral_spark.moments.kept_sample import KeptSample
 from spectral_spark.tree.nodes import DocumentTree
 
 REPLAY_SWEEPS = 15          # chosen by measurement: benchmarks/nights.py
-SAME_TOPIC = 0.5            # a topic that keeps this much of its mass is moved, another one is replaced
-SHRINK = 0.01               # a word keeps at least this share of what the sample says it has
+SAME_TOPIC = 0.5            # a topic that keeps less of its probability mass is replaced instead of moved
+SHRINK = 0.01               # a word keeps at least this share of its probability in the sample
 
 
 def documents_to_replay(
@@ -36,7 +36,7 @@ def documents_to_replay(
 
 
 def replayed_topics(
-    topics: Topics, tree: DocumentTree, source: DocumentFrame, settings: FitSettings, run: Run
+    topics: Topics, tree: DocumentTree, source: DocumentFrame, settings: FitSettings, run: FitRun
 ) -> Topics:
     """Sampling and refinement from the current topics, whose proportions belong to the nodes of ``tree``.
 
@@ -64,11 +64,11 @@ def _put_back(topics: Topics, tree: DocumentTree, refined: Topics, seen: Documen
 
 
 def replayed_sample(
-    topics: Topics, tree: DocumentTree, sample: KeptSample, settings: FitSettings, run: Run, spark: SparkSession
+    topics: Topics, tree: DocumentTree, sample: KeptSample, settings: FitSettings, run: FitRun, spark: SparkSession
 ) -> Topics:
     """A short Gibbs warm-up and a pass of EM over the sample that was kept with the model.
 
-    If the sample is a part of the documents, the topics of all of them move by what the sample's topics moved.
+    If the sample is a subset of the documents, the topics of all documents move as the topics of the sample moved.
     """
     started = time.perf_counter()
     corpus = open_sample(spark, sample.documents, sample.paths, settings.cap, run.progress)
@@ -78,7 +78,7 @@ def replayed_sample(
     sampled = sample_topics(start, corpus, quick, run)
     refined = settle_topics(sampled, corpus, quick, run)
     if sample.rate < 1.0 and refined.topics.shape == topics.topics.shape:
-        before = settle_topics(start_state(start, corpus, quick), corpus, quick, Run(run.progress), passes=0)
+        before = settle_topics(start_state(start, corpus, quick), corpus, quick, FitRun(run.progress), passes=0)
         refined = _moved(topics, before, refined)
     report = {
         "documents": len(sample), "words": sample.words, "rate": round(sample.rate, 6),
@@ -89,7 +89,7 @@ def replayed_sample(
 
 
 def _quick(settings: FitSettings) -> FitSettings:
-    """Fewer sweeps and one pass: the topics need not be found from nothing."""
+    """Settings with fewer sweeps and one pass, since the topics are already good."""
     asked = settings.explore_sweeps
     sweeps = REPLAY_SWEEPS if asked == "auto" else min(int(asked), REPLAY_SWEEPS)
     return replace(settings, explore_sweeps=sweeps, refine_passes=1)

@@ -1,4 +1,4 @@
-"""What another fit of the same documents can take from a model instead of computing it again."""
+"""Which results of an earlier fit of the same documents a new fit can reuse."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ _OF_MOMENTS = ("weighting", "layers", "tensors", "count_cap", "word_scaling")
 
 @dataclass(frozen=True, eq=False)
 class Reused:
-    """A basis, and moments in it; None where they have to be made anew."""
+    """A basis, and moments in it; None if they have to be computed."""
 
     basis: Basis | None = None
     moments: MomentState | None = None
@@ -21,8 +21,8 @@ class Reused:
 def reusable(moments: MomentState | None, before: FitSettings, settings: FitSettings) -> Reused:
     """The parts of an earlier fit that suit the new settings.
 
-    The basis serves any k up to its size, the moments in it any such k on the same documents. A larger k needs a
-    larger basis: nothing is reused, and the fit starts from the beginning.
+    A basis can be used for every k up to its size, and so can the moments, for the same documents. A larger k needs a
+    larger basis: nothing is reused, and the fit starts from scratch.
     """
     if moments is None or (settings.k != "auto" and int(settings.k) > moments.basis.size):
         return Reused()

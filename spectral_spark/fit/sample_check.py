@@ -1,8 +1,8 @@
-"""Does a model still fit the documents it is given? Two numbers on a sample, in one short pass.
+"""Check: how well a model fits documents, measured on a sample of them in one short pass.
 
-The share of second-moment energy outside the basis: the second moment, applied to random directions, is compared with
-its projection on the basis. The products of two half samples are used, so that the noise of few documents cancels.
-The loss: document completion under the model's topics.
+Two numbers are measured. The share of second-moment energy outside the basis compares the second moment, applied to
+random directions, with its projection onto the basis; it uses products of two half samples, so that the noise of a
+small sample cancels. The loss is that of document completion under the model's topics.
 """
 
 import time
@@ -13,7 +13,7 @@ import numpy as np
 
 from spectral_spark.data.kernel import CompositeKernel, joined, part
 from spectral_spark.engine.corpus import CountedCorpus
-from spectral_spark.fit.fit_run import Run
+from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fitted_topics import Topics
 from spectral_spark.moments.basis import Basis
 from spectral_spark.moments.range_finder import RangeKernel, apply_second_moment
@@ -25,7 +25,7 @@ UNSEEN_LIMIT, ENERGY_LIMIT, LOSS_LIMIT = 0.1, 0.15, 0.5
 
 
 def sample_check(
-    corpus: CountedCorpus, basis: Basis, topics: Topics, run: Run, *, cap: int | None, by_length: bool, seed: int
+    corpus: CountedCorpus, basis: Basis, topics: Topics, run: FitRun, *, cap: int | None, by_length: bool, seed: int
 ) -> dict[str, float]:
     """``loss`` and ``energy_outside`` on a sample of the corpus."""
     d = basis.vocab_size
@@ -66,7 +66,7 @@ def _energy_outside(
 
 @dataclass(frozen=True)
 class Drift:
-    """How far new documents are from what the model knows.
+    """How much new documents differ from those that the model was fitted to.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Drift:
     cut_share: float = 0.0
 
     def warnings(self) -> list[str]:
-        """What is out of bounds, in words; empty when nothing is."""
+        """One sentence for every limit that is exceeded."""
         found = []
         if self.unseen_share > UNSEEN_LIMIT:
             share = f"{self.unseen_share:.0%}"

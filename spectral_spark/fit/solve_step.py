@@ -1,4 +1,4 @@
-"""From moments to spectral topics on the driver, with the concentrations given, calibrated or chosen on documents."""
+"""Solve: from moments to spectral topics, on the driver, with given, calibrated or chosen concentrations."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from spectral_spark.engine.corpus import CountedCorpus
 from spectral_spark.errors import InputError
 from spectral_spark.fit.concentration_search import choose_candidate
-from spectral_spark.fit.fit_run import Run
+from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.fitted_topics import Topics
 from spectral_spark.fit.planned_passes import CANDIDATES, LARGE_TOPICS
@@ -16,29 +16,29 @@ from spectral_spark.solve.reconstruct import smoothed_topics
 from spectral_spark.solve.solve_state import solve_state
 from spectral_spark.solve.topic_solution import TopicSolution, node_proportions
 
-UNSCORED = 0.3              # where no documents are at hand, or topics are refined: small is right for text
+UNSCORED = 0.3              # without documents to choose with, or before refinement; small values suit text
 DOCUMENT_CONCENTRATION = 1.0
 CALIBRATED = "calibrated"
-REFINED_TOLERANCE = 0.03    # of the solver where refinement follows, which finds the rest of the way by itself
+REFINED_TOLERANCE = 0.03    # looser tolerance of the solver if refinement follows, which corrects what is left
 
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """A solution of the moments, and the topics it gives a model (which the solution then shares)."""
+    """A solution of the moments, and the topics of the model (which share its arrays)."""
 
     solution: TopicSolution
     topics: Topics
 
 
-def solve_moments(moments: MomentState, settings: FitSettings, corpus: CountedCorpus | None, run: Run) -> Solved:
-    """Solve; with ``concentrations="auto"`` and documents at hand, the candidates are scored on a sample of them.
+def solve_moments(moments: MomentState, settings: FitSettings, corpus: CountedCorpus | None, run: FitRun) -> Solved:
+    """Solve the moments. With ``concentrations="auto"`` and a corpus, candidates are scored on a sample of documents.
 
     The candidates are a few numbers for the documents, without levels of groups and with those that pairs of documents
-    suggest (formulas §14), and what the moments calibrate. Calibration is right for documents drawn from the model, and
-    far off on text, where words repeat: the held-out words decide.
-    Refinement learns its own concentrations, and after it the one of the start no longer shows
-    (``benchmarks/REFINE.md``), so none is looked for unless the usual one has no solution. Nor does it show how
-    exactly the tensor was solved.
+    suggest (formulas §14), and the numbers that the moments calibrate. Calibration is right for documents drawn from
+    the model and far off on text, where words repeat; the held-out words decide.
+    Refinement learns its own concentrations, and neither the concentrations of the start nor the solver's tolerance
+    make a difference after it (``benchmarks/REFINE.md``). Before a refinement, candidates are therefore tried only if
+    the default has no solution.
     """
     refined = corpus is not None and settings.refine_passes > 0
     if settings.concentrations != "auto":
@@ -59,7 +59,7 @@ def solve_moments(moments: MomentState, settings: FitSettings, corpus: CountedCo
 
 @dataclass(frozen=True, eq=False)
 class _Best:
-    """The candidate that predicts a sample best so far, and how all of them did."""
+    """The candidate with the lowest loss so far, and the losses of all."""
 
     solution: TopicSolution
     loss: float
@@ -68,8 +68,8 @@ class _Best:
     name: str
 
 
-def _best_candidate(moments: MomentState, settings: FitSettings, corpus: CountedCorpus, run: Run) -> _Best:
-    """Solve for every candidate concentration and score the topics, all together or, where they are large, in turn.
+def _best_candidate(moments: MomentState, settings: FitSettings, corpus: CountedCorpus, run: FitRun) -> _Best:
+    """Solve for every candidate concentration and score the topics: all at once or, if they are large, one by one.
     Candidates whose S2 has too few positive eigenvalues are left out."""
     best: _Best | None = None
     failure: InputError | None = None
@@ -108,10 +108,10 @@ def _more_candidates(moments: MomentState, settings: FitSettings, k: int) -> dic
 
 
 def _better(
-    best: _Best | None, candidates: dict[str, TopicSolution], moments: MomentState, corpus: CountedCorpus, run: Run,
+    best: _Best | None, candidates: dict[str, TopicSolution], moments: MomentState, corpus: CountedCorpus, run: FitRun,
     seed: int,
 ) -> _Best:
-    """The best of these candidates, or the one from before."""
+    """The best of these candidates, and the best one before them."""
     means, names, solutions = moments.node_means(), list(candidates), list(candidates.values())
     priors = [node_proportions(means, solution) for solution in solutions]
     step = "choose" if len(solutions) > 1 else f"choose-{names[0]}"

@@ -1,4 +1,4 @@
-"""How summaries show themselves: a few readable lines, and the same as an HTML table in notebooks."""
+"""The text and HTML forms of summaries: a few readable lines, and the same as a table in notebooks."""
 
 from collections.abc import Iterable
 from html import escape

@@ -1,25 +1,27 @@
-"""Which topic of today is which of yesterday."""
+"""Matches the topics of two models, so that topics keep their numbers in an update."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from spectral_spark.fit.fitted_topics import FittedTopics, Topics
 from spectral_spark.solve.topic_pairs import paired_topics
 
-SAME = 0.3                  # topics that share less than this much of their mass are different topics
+SAME = 0.3                  # topics that share less of their probability mass are different topics
 
 
 @dataclass(frozen=True, eq=False)
 class TopicMatch:
-    """New topics in the order of the old ones; what has no partner is new or has vanished.
+    """Topics of a new model, in the order of an old one.
 
     Attributes
     ----------
-    order : int array, the new topics: matched ones at the place of their partner, new ones where an old one vanished,
-        then the other new ones. Where more vanished than are new, the topics behind an empty place move up.
-    previous : for each place, the old topic, or −1 for a new one.
-    similarity : for each place, the mass shared with the partner, 1 − L1/2; 0 for a new one.
+    order : int array of the new model's topics. Matched topics keep the number of their partner, topics without a
+        partner take the numbers of vanished topics, and the remaining ones come last. If more topics vanished than
+        appeared, later topics move up.
+    previous : the old topic of each number, or −1 if the topic is new.
+    similarity : the probability mass shared with the partner, 1 − L1/2; 0 if the topic is new.
     vanished : old topics without a partner.
     """
 
@@ -50,9 +52,15 @@ def match_topics(new: np.ndarray, old: np.ndarray, same: float = SAME) -> TopicM
 
 
 def describe_match(match: TopicMatch, before: np.ndarray, after: np.ndarray) -> dict[str, Any]:
-    """The match as JSON: how every topic moved, which are new, which vanished. Weights of shape (k',) and (k,).
+    """The match as JSON: how much every topic changed, which topics are new, and which vanished.
 
-    "renumbered" has the old and the new number of every topic that is not where it was.
+    Parameters
+    ----------
+    before, after : topic weights of shape (k',) and (k,).
+
+    Returns
+    -------
+    dict; "renumbered" has the old and the new number of every topic whose number changed.
     """
     topics = [
         {
@@ -69,3 +77,12 @@ def describe_match(match: TopicMatch, before: np.ndarray, after: np.ndarray) -> 
         "new": [place for place in range(len(match.order)) if match.previous[place] < 0],
         "vanished": list(match.vanished),
     }
+
+
+def ordered(topics: Topics, fitted: FittedTopics) -> Topics:
+    """The topics in the order of the model before, with its document prior."""
+    order = match_topics(topics.topics, fitted.topics).order
+    return replace(
+        topics, topics=topics.topics[:, order], weights=topics.weights[order],
+        node_proportions=topics.node_proportions[:, order], document_concentration=fitted.document_concentration,
+    )

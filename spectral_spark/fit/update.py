@@ -1,10 +1,9 @@
-"""Yesterday's model and today's documents: moments are added exactly, topics follow and keep their identity."""
+"""Updates of a model: the moments are added or subtracted exactly; the topics follow and keep their identity."""
 
 import time
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 from pyspark.sql import DataFrame
 
 from spectral_spark.data.one_thread import one_thread
@@ -16,9 +15,10 @@ from spectral_spark.engine.progress import Progress
 from spectral_spark.errors import InputError
 from spectral_spark.files.fingerprint import fingerprint
 from spectral_spark.fit.arrivals import Arrivals, DocumentTally, open_arrivals
-from spectral_spark.fit.fit_run import Run
+from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.fitted_topics import FittedTopics, Topics, fitted_topics, make_summary
+from spectral_spark.fit.fold_in_step import fold_in_documents, weights_in
 from spectral_spark.fit.moment_step import can_grow, check_groups, check_room, collect_moments
 from spectral_spark.fit.remember import kept_sample
 from spectral_spark.fit.replay import documents_to_replay, replayed_sample, replayed_topics
@@ -29,14 +29,9 @@ from spectral_spark.moments.kept_sample import KeptSample
 from spectral_spark.moments.known_documents import KnownDocuments
 from spectral_spark.moments.moment_state import MomentState
 from spectral_spark.moments.sources import removal
-from spectral_spark.refine.fold_in import FoldInKernel
 from spectral_spark.refine.refine_settings import RefineSettings
-from spectral_spark.tree.census import Census
-from spectral_spark.tree.group_balance import group_weights
 from spectral_spark.tree.nodes import DocumentTree
 from spectral_spark.version import __version__
-
-NODE_STRENGTH = 20.0        # how many documents' worth a node leans on its parent
 
 
 @dataclass(frozen=True)
@@ -45,11 +40,11 @@ class UpdateOptions:
 
     Attributes
     ----------
-    remove : take the documents out instead of adding them.
-    skip_known : give the model back unchanged when the documents are in it already, instead of refusing.
-    unseen_share : share of the documents' words that the model's vocabulary lacks, where that is known.
-    checkpoint_dir : keeps finished passes until the update is done.
-    cut_share : share of the documents' words that the vocabulary leaves out on purpose, as too frequent.
+    remove : remove the documents instead of adding them.
+    skip_known : skip documents that the model already has, instead of refusing the update.
+    unseen_share : share of the documents' words that the model's vocabulary lacks, if it is known.
+    checkpoint_dir : where finished passes are kept until the update is done.
+    cut_share : share of the documents' words that the vocabulary leaves out on purpose because they are too frequent.
     """
 
     remove: bool = False
@@ -69,13 +64,13 @@ def update_topics(
     replay: DataFrame | None = None,
     progress: Progress | None = None,
 ) -> FittedTopics:
-    """A model of the documents of ``fitted`` and of those in ``frame`` (or without the latter).
+    """A model of the documents of ``fitted`` and those in ``frame`` or, with ``remove``, without those in ``frame``.
 
     Parameters
     ----------
     frame : the documents, in the model's vocabulary.
-    replay : documents of the model, to refine with together with the new ones; without it the statistics of the old
-        documents stand for them.
+    replay : old documents to refine with together with the new ones. By default the model's own sample is used; a
+        model without one keeps the statistics of its old documents.
     """
     options, started = options or UpdateOptions(), time.perf_counter()
     moments, settings = growing(fitted)
@@ -87,7 +82,7 @@ def update_topics(
         new = None if options.remove else frame
         again = documents_to_replay(replay, new, columns, settings, source.vocab_size)
     replayed = again is not None or fitted.sample is not None
-    run = Run(progress or Progress(), _checkpoints(fitted, moments, source, again, options))
+    run = FitRun(progress or Progress(), _checkpoints(fitted, moments, source, again, options))
     run.progress.plan(_planned_passes(settings, again is not None, replayed), source.rows)
     packing = PackSettings(source.vocab_size, settings.cap)
     with open_arrivals(
@@ -105,9 +100,10 @@ def update_topics(
         _warn_of_lost_groups(moments, total, run)
         drift = _drift(fitted, corpus, moments, settings, run, options)
         solved = solve_moments(total, as_before(settings, fitted, total.census.tree), None, run)
-        largest = (moments if options.remove else total).census       # documents leave with the weight they came with
-        weights = _weights_in(largest, settings.group_balance, corpus.census.tree)
-        topics = _followed(fitted, solved, total, corpus, weights, settings, run, options)
+        # documents are removed with the weights they were added with
+        largest = (moments if options.remove else total).census
+        weights = weights_in(largest, settings.group_balance, corpus.census.tree)
+        topics = fold_in_documents(fitted, solved, total, corpus, weights, settings, run, remove=options.remove)
         sample = _sample_after(fitted.sample, arrivals, corpus, settings, options)
     if again is not None:
         topics = replayed_topics(topics, total.census.tree, again, settings, run)
@@ -123,9 +119,9 @@ def update_topics(
 
 
 def _source_name(moments: MomentState, arrivals: Arrivals, options: UpdateOptions) -> str:
-    """The fingerprint of the documents, marked where the same batch has come or gone before.
+    """The fingerprint of the documents, with a mark if the same batch was added or removed before.
 
-    Single documents are told apart already, so a batch may come again after it was removed in other parts.
+    Documents are recognised one by one, so a batch may come again after all of its documents were removed.
     """
     name = arrivals.source
     if arrivals.identities is not None:
@@ -145,7 +141,7 @@ def _known_after(
 def _sample_after(
     sample: KeptSample | None, arrivals: Arrivals, corpus: CountedCorpus, settings: FitSettings, options: UpdateOptions
 ) -> KeptSample | None:
-    """The sample with its share of the arriving documents, or without those that leave."""
+    """The sample with some of the added documents, or without the removed ones."""
     if sample is None or arrivals.identities is None:
         return None
     if options.remove:
@@ -155,7 +151,7 @@ def _sample_after(
 
 
 def unchanged(fitted: FittedTopics, tally: DocumentTally | None) -> FittedTopics:
-    """The same model, which says that there was nothing to do."""
+    """The same model, with a report of changes that says that nothing had to be done."""
     match = match_topics(fitted.topics, fitted.topics)
     changes = describe_match(match, fitted.weights, fitted.weights)
     changes["documents_before"] = changes["documents_after"] = fitted.summary.documents
@@ -164,7 +160,7 @@ def unchanged(fitted: FittedTopics, tally: DocumentTally | None) -> FittedTopics
 
 
 def _planned_passes(settings: FitSettings, again: bool, replayed: bool) -> int:
-    """Census, moments and the drift check; folding in, if topics are refined; and what replays old documents."""
+    """Census, moments and drift check; folding in, if topics are refined; and the passes of the replay."""
     passes = 1 + settings.all_refine_passes if again else 1 + RefineSettings.settling
     more = settings.explores + passes if replayed and settings.refine_passes else 0
     return 3 + (settings.refine_passes > 0) + more
@@ -184,7 +180,7 @@ def _checkpoints(
     fitted: FittedTopics, moments: MomentState, source: DocumentFrame, again: DocumentFrame | None,
     options: UpdateOptions,
 ) -> Checkpoints:
-    """Where finished passes are kept, by everything that they depend on."""
+    """Where finished passes are kept; the key holds everything that they depend on."""
     if not options.checkpoint_dir:
         return Checkpoints()
     model = fingerprint(fitted.topics, fitted.weights, fitted.nodes.proportions, moments.node_first)
@@ -195,19 +191,19 @@ def _checkpoints(
     return DirectoryCheckpoints(options.checkpoint_dir, key)
 
 
-def _warn_of_lost_groups(before: MomentState, after: MomentState, run: Run) -> None:
+def _warn_of_lost_groups(before: MomentState, after: MomentState, run: FitRun) -> None:
     if before.groups is None or before.groups.distinct is None:
         return
     if after.groups is not None and after.groups.distinct is None:
         run.warn(
-            "averages over distinct documents of a group cannot follow a group that changes: tensors per group are "
-            "from now on those of all documents of a group, which is less exact for groups under about 50 documents; "
-            "a new fit has the exact ones"
+            "averages over distinct documents of a group cannot be updated when the group changes; from now on the "
+            "tensors of a group use all pairs of its documents, which is less exact for groups of fewer than about 50 "
+            "documents. A new fit computes the exact ones"
         )
 
 
 def _already(moments: MomentState, source: str, options: UpdateOptions) -> bool:
-    """Whether there is nothing to do; refuses what would count twice."""
+    """Whether there is nothing to do. Documents that would be counted twice are refused."""
     done = removal(source) in moments.sources if options.remove else source in moments.sources
     if done and not options.skip_known:
         what = "were removed from this model before" if options.remove else "are in this model already"
@@ -227,7 +223,7 @@ def as_before(settings: FitSettings, fitted: FittedTopics, tree: DocumentTree) -
 
 
 def _drift(
-    fitted: FittedTopics, corpus: CountedCorpus, moments: MomentState, settings: FitSettings, run: Run,
+    fitted: FittedTopics, corpus: CountedCorpus, moments: MomentState, settings: FitSettings, run: FitRun,
     options: UpdateOptions,
 ) -> Drift:
     tree = corpus.census.tree
@@ -243,96 +239,8 @@ def _drift(
     )
 
 
-def _followed(
-    fitted: FittedTopics, solved: Solved, total: MomentState, corpus: CountedCorpus, node_weight: np.ndarray,
-    settings: FitSettings, run: Run, options: UpdateOptions,
-) -> Topics:
-    """Spectral topics in yesterday's order; or refined ones, moved by the statistics of the arriving documents.
-
-    The statistics of the old documents are one sum for all groups, and keep the weights they were counted with.
-    """
-    if settings.refine_passes == 0:
-        return ordered(solved.topics, fitted)
-    start = _grown(fitted, solved, settings)
-    tree = corpus.census.tree
-    priors = tree.inherit(fitted.nodes.paths, _widened(fitted.nodes.proportions, start.weights), start.weights)
-    shared = {
-        "topics": start.topics, "node_prior": priors,
-        "concentration": np.full(len(tree), fitted.document_concentration), "node_weight": node_weight,
-    }
-
-    def compute() -> dict[str, np.ndarray]:
-        at = time.perf_counter()
-        sums = corpus.packed.sum(FoldInKernel(), shared, name="absorb", state_bytes=start.topics.nbytes)
-        run.finished_pass("absorb", corpus.documents, at)
-        return sums
-
-    sums = run.resumable("absorb", compute)
-    sign = -1.0 if options.remove else 1.0
-    old = start.topics * (start.weights * fitted.summary.tokens)
-    smoothing = RefineSettings().final_smoothing
-    statistics = np.maximum(old + sign * sums["statistics"], 0.0) + smoothing
-    nodes = _node_proportions(fitted, start.weights, total, tree, sign * sums["node_counts"])
-    weights = statistics.sum(axis=0)
-    return Topics(
-        statistics / weights, weights / weights.sum(), nodes, tuple(fitted.summary.concentrations),
-        fitted.document_concentration, {"absorbed": int(sums["documents"][0])},
-    )
-
-
-def _weights_in(census: Census, balance: float, tree: DocumentTree) -> np.ndarray:
-    """How often documents count by the sizes of the groups in ``census``, for the nodes of ``tree``; shape (nodes,)."""
-    known = dict(zip(census.tree.paths, group_weights(census, balance), strict=True))
-    return np.array([known[path] for path in tree.paths])
-
-
-def _grown(fitted: FittedTopics, solved: Solved, settings: FitSettings) -> Topics:
-    """The current topics and, where the number of topics is automatic and has grown, the ones that are new."""
-    match = match_topics(solved.topics.topics, fitted.topics)
-    extra = max(0, solved.topics.topics.shape[1] - fitted.topics.shape[1]) if settings.k == "auto" else 0
-    fresh = [int(topic) for topic, old in zip(match.order, match.previous, strict=True) if old < 0][:extra]
-    topics = np.hstack([fitted.topics, solved.topics.topics[:, fresh]])
-    weights = np.concatenate([fitted.weights, solved.topics.weights[fresh]])
-    return Topics(topics, weights / weights.sum(), fitted.nodes.proportions, (), fitted.document_concentration)
-
-
-def _widened(proportions: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Proportions of more topics: the new ones get their share of the corpus everywhere."""
-    fresh = weights[proportions.shape[1] :]
-    return np.hstack([proportions * (1.0 - fresh.sum()), np.tile(fresh, (len(proportions), 1))])
-
-
-def _node_proportions(
-    fitted: FittedTopics, weights: np.ndarray, total: MomentState, tree: DocumentTree, arrived: np.ndarray
-) -> np.ndarray:
-    """Proportions of all nodes of the grown tree: old and new documents together, leaning on the parent."""
-    whole = total.census.tree
-    new = np.zeros((len(whole), len(weights)))
-    there = set(whole.paths)                # a group that lost its last document is gone
-    kept = [node for node, path in enumerate(tree.paths) if path in there]
-    new[whole.assign(tree.paths[node] for node in kept)] = arrived[kept]
-    counts = whole.sum_below(new)
-    documents = dict(zip(fitted.nodes.paths, fitted.nodes.documents, strict=True))
-    known = dict(zip(fitted.nodes.paths, _widened(fitted.nodes.proportions, weights), strict=True))
-    rows = np.empty((len(whole), len(weights)))
-    for node, path in enumerate(whole.paths):
-        parent = rows[whole.parent[node]] if node else weights
-        mine = np.maximum(counts[node] + documents.get(path, 0) * known.get(path, parent), 0.0)
-        rows[node] = (mine + NODE_STRENGTH * parent) / (mine.sum() + NODE_STRENGTH)
-    return rows
-
-
-def ordered(topics: Topics, fitted: FittedTopics) -> Topics:
-    """The topics in the order of the model before, with its document prior."""
-    order = match_topics(topics.topics, fitted.topics).order
-    return replace(
-        topics, topics=topics.topics[:, order], weights=topics.weights[order],
-        node_proportions=topics.node_proportions[:, order], document_concentration=fitted.document_concentration,
-    )
-
-
 def finished(
-    fitted: FittedTopics, topics: Topics, solved: Solved, total: MomentState, run: Run, tokens: int,
+    fitted: FittedTopics, topics: Topics, solved: Solved, total: MomentState, run: FitRun, tokens: int,
     dropped: dict[str, int], settings: FitSettings, drift: Drift | None, tally: DocumentTally | None = None,
 ) -> FittedTopics:
     """The updated model, with what has changed since the one before."""

@@ -1,6 +1,6 @@
-"""The built-in corpus: notes from the towns of a small country, drawn from twelve topics that anybody recognises.
+"""The demo corpus: notes from the towns of a small country, drawn from twelve topics that are easy to recognise.
 
-The documents come from the model itself (``simulate``), so what a fit finds can be laid beside the truth.
+The documents are drawn from the model itself (``simulate``), so the topics of a fit can be compared with the true ones.
 """
 
 import json
@@ -60,12 +60,12 @@ COUNTRY: dict[str, dict[str, float]] = {
 }
 CONCENTRATIONS = (25.0, 50.0, 1.0)          # regions around the country, towns around regions, notes around towns
 EVERYDAY_SHARE = 0.15
-SEED = 2783                                 # a draw in which the coast sails and the highlands are not short of nurses
+SEED = 2783                                 # with this seed, every region has topics that suit it
 
 
 @dataclass(frozen=True, eq=False)
 class DemoCorpus:
-    """The corpus and the truth behind it.
+    """The demo corpus and its true topics.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ def _topics() -> tuple[tuple[str, ...], np.ndarray]:
     topics = np.zeros((len(vocabulary), len(own)))
     topics[[row[word] for word in everyday]] = EVERYDAY_SHARE / len(everyday)
     for column, words in enumerate(own.values()):
-        weights = 1.0 / np.arange(4, 4 + len(words))        # some words of a topic are more frequent, as in any text
+        weights = 1.0 / np.arange(4, 4 + len(words))        # as in real text, some words are more frequent
         np.add.at(topics[:, column], [row[word] for word in words], (1 - EVERYDAY_SHARE) * weights / weights.sum())
     return tuple(vocabulary), topics
 

@@ -1,4 +1,4 @@
-"""Which documents are used, and for each of the others the one reason why not."""
+"""Decides which documents are used; each of the others is dropped for exactly one reason."""
 
 from dataclasses import dataclass
 
@@ -14,11 +14,11 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True)
 class Screened:
-    """Counted documents with a verdict.
+    """The usable documents, and how many were dropped.
 
     Attributes
     ----------
-    usable : documents that no reason speaks against (doc_id, path, words, counts).
+    usable : documents to keep (doc_id, path, words, counts).
     read : how many documents there were.
     dropped : documents per reason.
     """
@@ -35,8 +35,8 @@ class Screened:
 def screen(counted: DataFrame, settings: IngestSettings, work: Workplace) -> Screened:
     """Apply the reasons in a fixed order: unreadable, null path, duplicate, empty, too short, duplicate text.
 
-    A duplicate has the same whole text as another document; a duplicate text only the same own text once the quoted
-    parts are cut. Of several copies the one with the smallest id stays, whatever the partitioning.
+    A duplicate has the same whole text as another document; a duplicate text has the same text once quoted mails are
+    removed. Of several copies, the one with the smallest id is kept, independently of the partitioning.
     """
     if settings.missing_path == "unknown":
         counted = counted.withColumn("path", F.transform("path", _named))

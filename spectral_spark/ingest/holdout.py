@@ -1,4 +1,4 @@
-"""A held-out part that depends on the seed and the document ids alone, and a vocabulary that has not seen it."""
+"""Chooses the held-out documents, by seed and document ids alone, and the vocabulary from all other documents."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from spectral_spark.ingest.vocabulary import (
 
 _ROUNDS = 8
 _Candidate = tuple[str, str, int]          # id, group, largest number to take of that group
-_Chooser = Callable[[DataFrame | None, int], Vocabulary]         # from held-out statistics and number of the others
+_Chooser = Callable[[DataFrame | None, int], Vocabulary]         # (held-out statistics, number of the others)
 _CANDIDATES = (
     "doc_id string, path array<string>, words array<string>, counts array<int>, group string, rank string, half long"
 )
@@ -39,9 +39,9 @@ class Split:
 def split_documents(usable: DataFrame, n_usable: int, settings: IngestSettings, work: Workplace) -> Split:
     """Choose the test documents and, from all the others, the vocabulary.
 
-    Documents are ranked by a hash of seed and id; the first ones are held out. One that would be too short in the
-    vocabulary of the rest is no use for testing: it goes back to the training part and the next in rank takes its
-    place, until all held-out documents have words enough.
+    Documents are ranked by a hash of seed and id, and the first ones are held out. A document that is too short in the
+    vocabulary of the others cannot be used for testing: it goes back to the training documents, and the next in rank
+    takes its place, until all held-out documents are long enough.
     """
     spark = usable.sparkSession
     statistics = term_statistics(usable)
@@ -61,7 +61,7 @@ def split_documents(usable: DataFrame, n_usable: int, settings: IngestSettings, 
 
 
 def at_most_half(holdout: Holdout | None, n_usable: int) -> Holdout | None:
-    """The holdout, cut to half of the documents; of groups, no more than half is taken anyway."""
+    """The holdout, limited to half of the documents. Holdouts per group are limited to half of each group anyway."""
     if holdout is None or holdout.per_group or holdout.documents <= n_usable // 2:
         return holdout
     return Holdout(n_usable // 2) if n_usable > 1 else None
@@ -78,7 +78,7 @@ def _settle(
     candidates: DataFrame, ranked: list[_Candidate], holdout: Holdout, choose: _Chooser, n_usable: int,
     settings: IngestSettings,
 ) -> Split:
-    """Take the first candidates, choose the vocabulary without them, send back the short ones, and again."""
+    """Hold out the first candidates, choose the vocabulary without them, return the short ones, and repeat."""
     returned: set[str] = set()
     for _ in range(_ROUNDS):
         chosen = _first(ranked, returned, holdout)
@@ -93,7 +93,7 @@ def _settle(
 
 
 def _ran_out(ranked: list[_Candidate], split: Split, holdout: Holdout, limit: int) -> bool:
-    """Whether a group got fewer test documents than it should although it has more to offer."""
+    """Whether a group has fewer test documents than it should, although it has more candidates."""
     test = set(split.test_ids["doc_id"].to_pylist())
     offered = Counter(group for _, group, _ in ranked)
     taken = Counter(group for doc_id, group, _ in ranked if doc_id in test)

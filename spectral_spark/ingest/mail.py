@@ -1,7 +1,7 @@
-"""One RFC-822 mail: who sent it, what it is about, what it says.
+"""Parses one RFC 822 mail: sender, subject and text.
 
-Most mails are plain text and are split by hand, which is twenty times faster than the standard library's parser; that
-one takes the multipart ones.
+Most mails are plain text and are split here, which is twenty times faster than the standard library's parser. That
+parser reads the multipart mails.
 """
 
 import binascii
@@ -25,7 +25,7 @@ _ANSWER = re.compile(r"\s*(?:re|fwd?|fw|aw|wg|sv|antwort)\s*(?:\[\d+\]\s*)?:", r
 _PLAIN_ADDRESS = re.compile(r"[\w.+'-]+@[\w.-]+")
 _NOT_IN_AN_ADDRESS = re.compile(r"[\s<>,;\"']+")
 _NOT_TEXT = ("application/", "image/", "audio/", "video/", "font/", "model/")
-_LONGEST_VALUE = 2000        # of a header: what is longer is no name and no subject, and slow to parse
+_LONGEST_VALUE = 2000        # longer headers are neither names nor subjects, and slow to parse
 _MAX_PARTS = 200
 
 
@@ -43,7 +43,7 @@ class Mail(NamedTuple):
 
 
 def read_mail(data: bytes) -> Mail | None:
-    """Parse a mail; None when the bytes are no mail."""
+    """Parse a mail; None if the bytes are not a mail."""
     if looks_binary(data):
         return None
     blank = _BLANK_LINE.search(data)
@@ -86,7 +86,7 @@ def _decoded(value: str) -> str:
 
 
 def _address(value: str) -> str | None:
-    """The sender's address in lower case; None when there is none."""
+    """The sender's address in lower case; None if there is none."""
     if _PLAIN_ADDRESS.fullmatch(value):
         return value.lower()
     text = _decoded(value)
@@ -105,12 +105,12 @@ def _unencoded(content: bytes, encoding: str) -> bytes:
         try:
             return b64decode(content)
         except binascii.Error:
-            return b""                                # letters of a code, no words
+            return b""                                # encoded data, not words
     return content
 
 
 def _multipart_text(data: bytes) -> str:
-    """The plain-text parts, or the HTML ones when there are no plain ones."""
+    """The plain-text parts, or the HTML parts if there are no plain ones."""
     plain: list[str] = []
     marked_up: list[str] = []
     for part in _parts(email.message_from_bytes(data)):
@@ -125,7 +125,7 @@ def _multipart_text(data: bytes) -> str:
 
 
 def _parts(message: Message) -> Iterator[Message]:
-    """Leaf parts of the mail itself; mails attached to it are somebody else's."""
+    """Leaf parts of the mail itself; attached mails were written by others and are left out."""
     waiting = [message]
     taken = 0
     while waiting and taken < _MAX_PARTS:

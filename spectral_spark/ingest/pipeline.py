@@ -20,7 +20,7 @@ from spectral_spark.ingest.corpus_store import DOCUMENTS_SCHEMA, TEST, TRAIN
 from spectral_spark.ingest.count_words import COUNTED, count_words
 from spectral_spark.ingest.filtering import Screened, screen
 from spectral_spark.ingest.holdout import Split, split_documents
-from spectral_spark.ingest.ingest_settings import IngestSettings, Progress
+from spectral_spark.ingest.ingest_settings import IngestSettings, ShowProgress
 from spectral_spark.ingest.readers.source import Source, read_source, readable_input
 from spectral_spark.ingest.saved_vocabulary import saved_words
 from spectral_spark.ingest.vocabulary import index_documents
@@ -31,7 +31,7 @@ _DOCUMENTS_PER_FILE = 16_384
 _SCRATCH = ("raw", "counted", "reasons", "statistics", "candidates")
 
 
-def ingest(spark: SparkSession, settings: IngestSettings, progress: Progress | None = None) -> dict[str, Any]:
+def ingest(spark: SparkSession, settings: IngestSettings, progress: ShowProgress | None = None) -> dict[str, Any]:
     """Make a corpus and return its manifest (what ``corpus.json`` says, and the seconds each stage took).
 
     The output appears complete, at once, or not at all. ``read`` always equals ``kept`` plus the sum of ``dropped``.
@@ -71,7 +71,7 @@ def ingest(spark: SparkSession, settings: IngestSettings, progress: Progress | N
 class _Stages:
     """Progress lines and the time each stage took."""
 
-    def __init__(self, progress: Progress | None) -> None:
+    def __init__(self, progress: ShowProgress | None) -> None:
         self._progress = progress
         self.seconds: dict[str, float] = {}
 

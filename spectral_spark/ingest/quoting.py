@@ -1,4 +1,4 @@
-"""Cut what a mail repeats from other mails: its words belong to another document, perhaps to a held-out one."""
+"""Removes quoted and forwarded mails from a mail: their words belong to other documents, perhaps to held-out ones."""
 
 import re
 from bisect import bisect_left
@@ -45,7 +45,7 @@ def own_words(body: str) -> str:
 
 
 def _before_attribution(body: str) -> str:
-    """Cut at "On … wrote:", unless ``>`` marks what follows: then the answers in between are the sender's own."""
+    """Cut at "On … wrote:", unless ``>`` marks the quoted lines: then the lines between them are the sender's own."""
     kept: list[str] = []
     start = 0
     for match in _WROTE.finditer(body):
@@ -74,7 +74,7 @@ def _attribution_line(body: str, end: int) -> int | None:
 
 
 def _before_header_block(body: str) -> str:
-    """Cut at a mail header inside the body (To: … Subject: …), as Notes and Outlook put above the mail they answer."""
+    """Cut at a mail header inside the body (To: … Subject: …), which Notes and Outlook put above a quoted mail."""
     subjects = [match.start() for match in _SUBJECT.finditer(body)]
     for to in _TO.finditer(body) if subjects else ():
         following = bisect_left(subjects, to.end())
@@ -87,7 +87,7 @@ def _before_header_block(body: str) -> str:
 
 
 def _before_sender_block(body: str) -> str:
-    """Cut at lines that name sender, date and subject together, one header field after the other."""
+    """Cut at consecutive header fields that name sender, date and subject."""
     looked = 0
     for start in _SENDER.finditer(body) if "Subject:" in body else ():
         if start.start() < looked:
@@ -98,7 +98,7 @@ def _before_sender_block(body: str) -> str:
             field = _FIELD.match(line)
             if field:
                 fields.add(field[1].lower())
-            elif not (line[:1].isspace() and line.strip()):          # neither a field nor the rest of a folded one
+            elif not (line[:1].isspace() and line.strip()):          # neither a field nor the continuation of one
                 break
             looked += len(line) + 1
         if {"from", "subject"} <= fields and fields & {"sent", "date"}:

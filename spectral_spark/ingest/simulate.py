@@ -1,4 +1,4 @@
-"""Corpora drawn from the model itself, so that what is found can be compared with the truth."""
+"""Draws corpora from the model itself, so that fitted topics can be compared with the true ones."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _CHUNK_WORDS = 4_000_000
 
 @dataclass(frozen=True, eq=False)
 class SimulatedCorpus:
-    """A corpus and everything that was drawn on the way to it.
+    """A simulated corpus, with the topics and proportions that it was drawn from.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ def _checked_concentrations(concentrations: Sequence[float], tree: DocumentTree)
 
 
 def _dirichlet(rng: np.random.Generator, parameters: np.ndarray) -> np.ndarray:
-    """Dirichlet rows. In logarithms, because tiny parameters make every gamma variable of a row underflow to zero."""
+    """Rows of Dirichlet variables, drawn in logarithms: with tiny parameters, all gamma variables of a row are 0."""
     shape = np.maximum(parameters, 1e-12)
     log_gamma = np.log(rng.standard_gamma(shape + 1.0)) + np.log1p(-rng.random(shape.shape)) / shape
     weights = np.exp(log_gamma - log_gamma.max(axis=1, keepdims=True))

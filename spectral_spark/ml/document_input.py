@@ -1,5 +1,7 @@
-"""From the columns that a user names to those the engine works on: text is counted, group columns become a path."""
+"""Documents as users give them: text is counted, group columns become a path, the vocabulary is found or chosen."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame
@@ -8,11 +10,14 @@ from pyspark.sql.types import StringType
 
 from spectral_spark.engine.documents import DocumentColumns
 from spectral_spark.errors import InputError
-from spectral_spark.ingest.text_words import add_counted
+from spectral_spark.ingest.text_words import VocabularyCut, add_counted, documents_from_text
 from spectral_spark.ml.params import SpectralHDPModelParams
-from spectral_spark.text.text_recipe import TextCounter
+from spectral_spark.ml.vocabulary_discovery import discovered_vocabulary
+from spectral_spark.text.text_recipe import TextCounter, TextRecipe
+from spectral_spark.text.tokeniser import load_stop_words
 
 COLUMN_PARAMS = ("textCol", "featuresCol", "termsCol", "countsCol", "pathCol", "pathCols", "idCol")
+VOCABULARY_SIZE = 10_000
 _WORDS, _PATH = "spectral_spark_words", "spectral_spark_path"
 
 
@@ -30,6 +35,17 @@ class Prepared:
     frame: DataFrame
     columns: DocumentColumns
     temporary: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TrainingDocuments:
+    """Documents ready for a fit; ``words`` and ``recipe`` are None where they are not known."""
+
+    frame: DataFrame
+    columns: DocumentColumns
+    words: tuple[str, ...] | None
+    vocab_size: int | None
+    recipe: TextRecipe | None = None
 
 
 class DocumentInput(SpectralHDPModelParams):
@@ -55,36 +71,76 @@ class DocumentInput(SpectralHDPModelParams):
 
     def _features(self, frame: DataFrame) -> str:
         name: str = self._value("featuresCol")
-        if name not in frame.columns:
-            raise InputError(
-                f"there is no column '{name}' (featuresCol); the columns are {', '.join(frame.columns)}. Set "
-                "featuresCol to a Vector column of counts, or textCol to a column of text"
-            )
+        _require(frame, name, "featuresCol",
+                 ". Set featuresCol to a Vector column of counts, or textCol to a column of text")
         return name
 
     def _with_path(self, frame: DataFrame, scoring: bool) -> tuple[DataFrame, str | None, tuple[str, ...]]:
         """The frame, its column of paths (None: all documents are at the root), and whether that is temporary."""
         single, several = self._value("pathCol"), self._value("pathCols")
         names = several or [single]
-        missing = [name for name in names if name not in frame.columns]
-        if missing:
-            if scoring or (not several and not self.isSet("pathCol")):
-                return frame, None, ()
-            kind = "pathCols" if several else "pathCol"
-            raise InputError(f"there is no column '{missing[0]}' ({kind}); the columns are {', '.join(frame.columns)}")
+        if any(name not in frame.columns for name in names) and (
+            scoring or (not several and not self.isSet("pathCol"))
+        ):
+            return frame, None, ()
+        for name in names:
+            _require(frame, name, "pathCols" if several else "pathCol")
         if not several and not isinstance(frame.schema[single].dataType, StringType):
             return frame, single, ()
-        levels = F.array(*(_column(name).cast("string") for name in names))
+        levels = F.array(*(_column(frame, name, "pathCols").cast("string") for name in names))
         return frame.withColumn(_PATH, levels), _PATH, (_PATH,)
 
 
+@contextmanager
+def training_documents(
+    source: DocumentInput, dataset: DataFrame, words: tuple[str, ...] | None, recipe: TextRecipe | None
+) -> Iterator[TrainingDocuments]:
+    """The documents of a frame, in the given vocabulary, one found beside them, or one chosen from their text."""
+    text = source._value("textCol")
+    if not text:
+        prepared = source._prepared(dataset)
+        if words is None and prepared.columns.features is not None:
+            words = discovered_vocabulary(dataset.schema, prepared.columns.features)
+        yield TrainingDocuments(prepared.frame, prepared.columns, words, source._value("vocabSize"))
+        return
+    text_column = _column(dataset, text, "textCol")
+    recipe = recipe or _recipe(source)
+    if words:
+        prepared = source._prepared(dataset, counter=TextCounter(recipe, words))
+        yield TrainingDocuments(prepared.frame, prepared.columns, words, None, recipe)
+        return
+    frame, path, _ = source._with_path(dataset, False)
+    key = source._value("idCol")
+    cut = VocabularyCut(
+        source._value("vocabSize") or VOCABULARY_SIZE, source.getMinDocuments(), source.getMaxDocumentShare()
+    )
+    group = _column(frame, path, "pathCol").cast("array<string>") if path else F.array().cast("array<string>")
+    name = _column(frame, key, "idCol") if key else F.lit(None)
+    with documents_from_text(text_column, group, name, frame, recipe, cut) as (documents, chosen):
+        columns = DocumentColumns(None, "terms", "counts", "path" if path else None, "doc_id" if key else None)
+        yield TrainingDocuments(documents, columns, chosen, None, recipe)
+
+
+def _recipe(source: DocumentInput) -> TextRecipe:
+    given = source.getStopWords()
+    words = load_stop_words(given) if isinstance(given, str) else frozenset(word.lower() for word in given)
+    return TextRecipe(tuple(sorted(words)), source.getMinWordLength())
+
+
 def _with_words(frame: DataFrame, text: str, counter: TextCounter) -> DataFrame:
-    if text not in frame.columns:
-        raise InputError(f"there is no column '{text}' (textCol); the columns are {', '.join(frame.columns)}")
-    counted = add_counted(frame, _column(text), _WORDS, counter)
+    counted = add_counted(frame, _column(frame, text, "textCol"), _WORDS, counter)
     parts = {f"{_WORDS}_{name}": F.col(_WORDS)[name] for name in ("terms", "counts")}
     return counted.withColumns(parts).drop(_WORDS)
 
 
-def _column(name: str) -> Column:
+def _column(frame: DataFrame, name: str, parameter: str) -> Column:
+    """A column by its name, whatever characters that has."""
+    _require(frame, name, parameter)
     return F.col("`" + name.replace("`", "``") + "`")
+
+
+def _require(frame: DataFrame, name: str, parameter: str, advice: str = "") -> None:
+    if name not in frame.columns:
+        raise InputError(
+            f"there is no column '{name}' ({parameter}); the columns are {', '.join(frame.columns)}{advice}"
+        )

@@ -14,8 +14,8 @@ from spectral_spark.engine.broadcast_cache import hold
 from spectral_spark.engine.documents import DocumentColumns, document_columns
 from spectral_spark.evaluate.coherence import top_words
 from spectral_spark.ml.inference import Proportions, path_prefixes
+from spectral_spark.refine.completion import halve
 from spectral_spark.refine.fold_in import infer
-from spectral_spark.refine.halving import halve
 
 KIND = "struct<loss:double,tokens:double,topWords:array<int>>"
 METADATA_KEY = "spectral_spark"

@@ -96,19 +96,11 @@ class SpectralIBP(Estimator, SpectralIBPParams, MLReadable, MLWritable):
         return self._copyValues(SpectralIBPModel(fitted))
 
     def write(self) -> persistence.DirectoryWriter:
-        def fill(staging: Staging) -> None:
-            staging.write_line(METADATA, persistence.params_metadata(self))
-
-        return persistence.DirectoryWriter(ESTIMATOR_KIND, ESTIMATOR_VERSION, fill)
+        return persistence.estimator_writer(self, ESTIMATOR_KIND, ESTIMATOR_VERSION)
 
     @classmethod
     def read(cls) -> persistence.DirectoryReader["SpectralIBP"]:
-        def build(saved: SavedDirectory) -> SpectralIBP:
-            estimator = cls()
-            persistence.restore_params(estimator, persistence.metadata_of(saved), saved.path)
-            return estimator
-
-        return persistence.DirectoryReader(ESTIMATOR_KIND, ESTIMATOR_VERSION, build)
+        return persistence.estimator_reader(cls, ESTIMATOR_KIND, ESTIMATOR_VERSION)
 
 
 class SpectralIBPModel(Model, RowParams, MLReadable, MLWritable):

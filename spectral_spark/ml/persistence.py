@@ -17,6 +17,7 @@ from spectral_spark.files.model_files import METADATA
 from spectral_spark.files.safe_reading import damaged, reading
 
 Instance = TypeVar("Instance")
+Estimator = TypeVar("Estimator", bound=Params)
 
 
 def class_name(kind: type) -> str:
@@ -92,6 +93,24 @@ class DirectoryReader(MLReader, Generic[Instance]):
         saved = open_directory(path, self._kind, self._version)
         with reading(saved.path):
             return self._build(saved)
+
+
+def estimator_writer(estimator: Params, kind: str, version: int) -> DirectoryWriter:
+    """``write()`` of an estimator, which consists of its parameters."""
+    return DirectoryWriter(
+        kind, version, lambda staging: staging.write_line(METADATA, params_metadata(estimator))
+    )
+
+
+def estimator_reader(make: Callable[[], Estimator], kind: str, version: int) -> DirectoryReader[Estimator]:
+    """``read()`` of an estimator; ``make`` makes one with default parameters."""
+
+    def build(saved: SavedDirectory) -> Estimator:
+        estimator = make()
+        restore_params(estimator, metadata_of(saved), saved.path)
+        return estimator
+
+    return DirectoryReader(kind, version, build)
 
 
 def metadata_of(saved: SavedDirectory) -> dict[str, Any]:

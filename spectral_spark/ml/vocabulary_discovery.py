@@ -10,14 +10,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pyspark.ml import Pipeline, PipelineModel
-from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
 
-def discovered_vocabulary(frame: DataFrame, features: str | None) -> tuple[str, ...] | None:
-    """The words of a Vector column in the order of its entries, or None when nothing tells them."""
-    if features is None or features not in frame.columns:
-        return None
-    return _from_metadata(frame.schema[features].metadata) or _from_pipeline(features)
+def discovered_vocabulary(schema: StructType, features: str) -> tuple[str, ...] | None:
+    """The words of a Vector column in the order of its entries; None if they cannot be found."""
+    return _from_metadata(schema[features].metadata) or _from_pipeline(features)
 
 
 def _from_metadata(metadata: dict[str, Any]) -> tuple[str, ...] | None:

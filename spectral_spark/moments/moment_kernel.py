@@ -7,11 +7,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from spectral_spark.data.count_batch import CountBatch, selected_documents
-from spectral_spark.moments.clean_counts import prepared
 from spectral_spark.moments.group_moments import GroupSums
 from spectral_spark.moments.leaf_moments import LeafSums, sums_arrays
 from spectral_spark.moments.pair_moments import LevelSquares
-from spectral_spark.moments.projection import ProjectedBatch, WordIndex
+from spectral_spark.moments.projection import ProjectedBatch, WordIndex, prepared
 from spectral_spark.moments.symmetric_packing import pair_count, triple_count
 from spectral_spark.moments.third_moment import add_cubes
 from spectral_spark.tree.weights import document_weights

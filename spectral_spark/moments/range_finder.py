@@ -13,8 +13,7 @@ from scipy.linalg import qr
 from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.moments.basis import Basis
-from spectral_spark.moments.clean_counts import prepared
-from spectral_spark.moments.projection import ProjectedBatch, WordIndex
+from spectral_spark.moments.projection import ProjectedBatch, WordIndex, prepared
 from spectral_spark.tree.weights import document_weights
 
 

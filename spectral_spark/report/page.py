@@ -19,8 +19,8 @@ from spectral_spark.files.directories import exists, resolve, write_file
 from spectral_spark.files.formats import REPORT_KIND
 from spectral_spark.files.model_files import TopicModelFiles, read_model_files
 from spectral_spark.report.encoding import finite, script_json
-from spectral_spark.report.evaluation import checked_evaluation, read_evaluation
 from spectral_spark.report.payload import page_payload, topic_coherence, topic_labels
+from spectral_spark.report.read_evaluation import checked_evaluation, read_evaluation
 from spectral_spark.report.run_details import hood_tables
 from spectral_spark.report.summary_text import answers, corpus_name
 

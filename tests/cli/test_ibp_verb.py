@@ -11,7 +11,7 @@ import pytest
 from pyspark.ml.functions import array_to_vector
 
 from spectral_spark.cli.parsing import Request, parse
-from spectral_spark.cli.run import Run, main
+from spectral_spark.cli.run import CommandRun, main
 from spectral_spark.cli.verbs.ibp import _caveat
 
 
@@ -63,7 +63,7 @@ def test_model_and_codes_are_left_behind(spark: Any, rows: str, tmp_path: Path, 
         frame.select("id", array_to_vector("x").alias("x")).write.parquet(rows)
     request = parse(words(rows, tmp_path / "model", "--codes", str(tmp_path / "codes"), "--quiet"))
     assert isinstance(request, Request)
-    run = Run(request)
+    run = CommandRun(request)
     run.__dict__["spark"] = spark
     request.verb.plan(request.settings)
     request.verb.run(run, request.settings)

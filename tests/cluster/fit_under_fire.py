@@ -1,5 +1,5 @@
 """Fits a simulated corpus, adds a second one, and writes hashes of both models; on request kills what runs it, in the
-middle of named passes ("absorb" is one of the update).
+middle of named passes ("fold in" is one of the update).
 
     spark-submit fit_under_fire.py ANSWER [executor=PASS] [worker=PASS] [driver=PASS] [checkpoints=DIR] [entries=N]
 

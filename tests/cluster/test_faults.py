@@ -59,7 +59,7 @@ def test_driver_killed_in_every_pass_here_and_on_standalone(
 ) -> None:
     kept = f"checkpoints={tmp_path / 'steps'}"
     here, there = "local[2]", standalone_cluster.url
-    for master, where in ((here, "range 2"), (there, "moments"), (here, "refine 1"), (there, "absorb")):
+    for master, where in ((here, "range 2"), (there, "moments"), (here, "refine 1"), (there, "fold in")):
         code, answer = fit(master, package_zip, tmp_path, f"dead in {where}", f"driver={where}", kept)
         assert code != 0
         assert "updated" not in answer

@@ -7,7 +7,7 @@ import pytest
 from spectral_spark.cli.flags import whole_number
 from spectral_spark.cli.generate import generated_files
 from spectral_spark.data.setting import Audience, SettingsTable
-from spectral_spark.data.settings import HDP, IBP
+from spectral_spark.data.settings import HDP, IBP, INGEST
 from spectral_spark.data.value_types import Choice, Number, PositiveNumbers, Text, TextOrWhole, Texts, ValueType, Whole
 from spectral_spark.errors import SettingsError
 from spectral_spark.ibp.source_kinds import KINDS
@@ -32,7 +32,7 @@ def test_every_choice_is_implemented() -> None:
     assert IBP["k"].type == Whole(1, MAX_FEATURES, "auto")
 
 
-@pytest.mark.parametrize("table", [HDP, IBP], ids=lambda table: table.title)
+@pytest.mark.parametrize("table", [HDP, IBP, INGEST], ids=lambda table: table.title)
 def test_the_table_is_complete(table: SettingsTable) -> None:
     names = [setting.name for setting in table]
     assert len(set(names)) == len(names)

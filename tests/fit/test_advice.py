@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from spectral_spark.fit.advice import warn_of_balance, warn_of_noise
-from spectral_spark.fit.fit_run import Run
+from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.solve.rank import RankChoice
 from spectral_spark.tree.census import Census
@@ -15,7 +15,7 @@ from spectral_spark.tree.nodes import DocumentTree
     (5, 0.5, "given", True), (2, 0.5, "given", False), (5, None, "given", False), (5, 0.5, "noise-floor", False),
 ])
 def test_more_topics_than_stand_out_are_remarked(k: int, floor: float | None, rule: str, said: bool) -> None:
-    run = Run()
+    run = FitRun()
     warn_of_noise(RankChoice(k, np.array([4.0, 1.0, 0.3, 0.2, 0.1, -0.1]), floor, rule, ""), run)
     assert bool(run.warnings) == said
     if said:
@@ -37,6 +37,6 @@ def census(*paths: tuple[str, ...]) -> Census:
 def test_a_balance_that_changes_nothing_is_remarked(
     paths: tuple[tuple[str, ...], ...], given: dict[str, float], said: str | None
 ) -> None:
-    run = Run()
+    run = FitRun()
     warn_of_balance(census(*paths), FitSettings(**given), run)    # type: ignore[arg-type]
     assert (said in run.warnings[0]) if said else not run.warnings

@@ -79,10 +79,10 @@ def test_a_part_is_enough_for_topics_to_be_found(
 def test_the_report_and_the_log_say_how_much_was_sampled(documents: DataFrame) -> None:
     model = fit(documents, exploreSweeps=3)
     assert model.summary.refinement["sweeps"] == 3
-    assert [step["name"] for step in model.summary.passes if step["name"] == "explore"] == ["explore"]
+    assert [step["name"] for step in model.summary.passes if step["name"] == "sampling"] == ["sampling"]
     plain = fit(documents, exploreSweeps=0)
     assert plain.summary.refinement["sweeps"] == 0
-    assert "explore" not in {step["name"] for step in plain.summary.passes}
+    assert "sampling" not in {step["name"] for step in plain.summary.passes}
     assert fit(documents, refinePasses=0).summary.refinement == {}
 
 

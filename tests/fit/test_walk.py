@@ -60,3 +60,5 @@ def test_the_walk_in_the_documentation_is_true(documents: DataFrame) -> None:
     assert told == files
     hops = sum(Path(one).parent != Path(two).parent for one, two in pairwise(files))
     assert f"It has {len(files)} files; consecutive files are in different packages {hops} times." in walk
+    assert len(files) <= 25
+    assert hops <= 25

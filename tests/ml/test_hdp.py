@@ -21,8 +21,8 @@ from spectral_spark.errors import FormatError, InputError, SettingsError
 from spectral_spark.evaluate.recovery import recovery
 from spectral_spark.fit import solve_step
 from spectral_spark.ingest.simulate import SimulatedCorpus
-from spectral_spark.moments.clean_counts import capped, drop_short
 from spectral_spark.moments.moment_plan import MomentPlan
+from spectral_spark.moments.projection import capped, drop_short
 from spectral_spark.moments.range_finder import (
     RangeKernel,
     apply_second_moment,
@@ -314,7 +314,7 @@ def test_checkpoints_resume_to_the_same_bits(
     resumed = estimator.fit(documents)
     assert resumed.topicsMatrix().tobytes() == refined.topicsMatrix().tobytes()
     assert [p["name"] for p in resumed.summary.passes] == [
-        "census", "explore", "refine 1", "settle 1", "sample check"
+        "census", "sampling", "refine 1", "settle 1", "sample check"
     ]
     assert not any((tmp_path / "steps").iterdir())
 

@@ -9,9 +9,8 @@ from scipy.stats import binom, kstest
 
 from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.errors import InputError
-from spectral_spark.refine import halving
-from spectral_spark.refine.completion import CompletionKernel, completion_inputs, unigram_of
-from spectral_spark.refine.halving import halve
+from spectral_spark.refine import completion
+from spectral_spark.refine.completion import CompletionKernel, completion_inputs, halve, unigram_of
 from spectral_spark.solve.reconstruct import smoothed_topics
 
 
@@ -222,7 +221,7 @@ def test_halving_needs_no_memory_for_counts(monkeypatch: pytest.MonkeyPatch) -> 
     ordinary = batch_of([{0: 4, 3: 40_000}, {0: 3}], 5)
     expected = halve(ordinary, 5)[0].matrix.toarray()
     assert np.array_equal(observed.matrix.toarray()[:, [0, 3]], expected[:, [0, 3]])
-    monkeypatch.setattr(halving, "_TOKENS_AT_ONCE", 7)
+    monkeypatch.setattr(completion, "_TOKENS_AT_ONCE", 7)
     assert np.array_equal(halve(batch, 5)[0].counts, observed.counts)
 
 

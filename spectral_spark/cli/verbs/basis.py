@@ -3,9 +3,8 @@
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from spectral_spark.cli.checks import corpus_manifest, output_is_free
+from spectral_spark.cli.checks import corpus_manifest, memory_line, output_is_free
 from spectral_spark.cli.flags import Flag, setting_flags
-from spectral_spark.cli.out_of_memory import memory_line
 from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
 from spectral_spark.data.settings import HDP
@@ -13,7 +12,7 @@ from spectral_spark.files.formats import BASIS_KIND
 from spectral_spark.fit.fit_settings import FitSettings
 
 if TYPE_CHECKING:
-    from spectral_spark.cli.run import Run
+    from spectral_spark.cli.run import CommandRun
 
 # What decides the basis; the rest of a fit's settings comes later.
 SETTINGS = tuple(
@@ -35,7 +34,7 @@ def plan(settings: Namespace) -> list[str]:
     ]
 
 
-def run(run: "Run", settings: Namespace) -> None:
+def run(run: "CommandRun", settings: Namespace) -> None:
     from spectral_spark.cli.verbs.fit import estimator
     from spectral_spark.files.locking import only_writer
     from spectral_spark.ingest.corpus_store import open_corpus

@@ -24,7 +24,7 @@ from spectral_spark.files.formats import (
 from spectral_spark.files.paths import exists, output_target
 
 if TYPE_CHECKING:
-    from spectral_spark.cli.run import Run
+    from spectral_spark.cli.run import CommandRun
     from spectral_spark.files.model_files import TopicModelFiles
     from spectral_spark.ingest.demo_corpus import DemoCorpus
 
@@ -65,7 +65,7 @@ def commands(output: str, settings: Namespace) -> list[list[str]]:
     return [[*step, "--overwrite"] if exists(path) else step for step, path in zip(steps, made, strict=True)]
 
 
-def run(run: "Run", settings: Namespace) -> None:
+def run(run: "CommandRun", settings: Namespace) -> None:
     from spectral_spark.files.model_files import read_model_files
     from spectral_spark.ingest.demo_corpus import SEED, simulate_demo, write_demo, write_sample_folders
 

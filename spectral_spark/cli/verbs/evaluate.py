@@ -13,7 +13,7 @@ from spectral_spark.files.directories import write_file
 from spectral_spark.files.formats import EVALUATION_KIND
 
 if TYPE_CHECKING:
-    from spectral_spark.cli.run import Run
+    from spectral_spark.cli.run import CommandRun
 
 
 def plan(settings: Namespace) -> list[str]:
@@ -35,7 +35,7 @@ def plan(settings: Namespace) -> list[str]:
     ]
 
 
-def run(run: "Run", settings: Namespace) -> None:
+def run(run: "CommandRun", settings: Namespace) -> None:
     from spectral_spark import SpectralHDPModel
     from spectral_spark.evaluate.evaluation import evaluate
     from spectral_spark.ingest.corpus_store import open_corpus

@@ -24,7 +24,7 @@ from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.planned_passes import planned_passes
 
 if TYPE_CHECKING:
-    from spectral_spark.cli.run import Run
+    from spectral_spark.cli.run import CommandRun
     from spectral_spark.fit.fit_summary import FitSummary
     from spectral_spark.ml.hdp import SpectralHDP, SpectralHDPModel
     from spectral_spark.text.text_recipe import TextRecipe
@@ -135,7 +135,7 @@ def _has_basis(settings: Namespace, wanted: FitSettings, terms: int) -> bool:
     return wanted.k == AUTO or int(wanted.k) <= before.basis_columns(terms)
 
 
-def run(run: "Run", settings: Namespace) -> None:
+def run(run: "CommandRun", settings: Namespace) -> None:
     from spectral_spark.files.locking import only_writer
     from spectral_spark.ingest.corpus_store import open_corpus
     from spectral_spark.ingest.translate import in_vocabulary, translated

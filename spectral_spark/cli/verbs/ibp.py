@@ -18,7 +18,7 @@ from spectral_spark.files.formats import CODES_KIND, CODES_VERSION, FEATURE_MODE
 from spectral_spark.ibp.solve_features import IbpSettings, largest_state, planned_passes
 
 if TYPE_CHECKING:
-    from spectral_spark.cli.run import Run
+    from spectral_spark.cli.run import CommandRun
     from spectral_spark.ml.ibp import SpectralIBPModel
 
 APART = ("featuresCol", "kind")
@@ -59,7 +59,7 @@ def parameters(settings: Namespace) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def run(run: "Run", settings: Namespace) -> None:
+def run(run: "CommandRun", settings: Namespace) -> None:
     from spectral_spark.engine.batch_size import small_batches
     from spectral_spark.files.spark_paths import spark_readable
 
@@ -70,7 +70,7 @@ def run(run: "Run", settings: Namespace) -> None:
         _fit_and_code(run, settings, rows, given, dropped)
 
 
-def _fit_and_code(run: "Run", settings: Namespace, rows: Any, given: IbpInput, dropped: list[str]) -> None:
+def _fit_and_code(run: "CommandRun", settings: Namespace, rows: Any, given: IbpInput, dropped: list[str]) -> None:
     from spectral_spark import SpectralIBP
     from spectral_spark.files.locking import only_writer
 

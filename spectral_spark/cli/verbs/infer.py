@@ -12,7 +12,7 @@ from spectral_spark.cli.verb import Verb
 from spectral_spark.errors import InputError, SettingsError
 
 if TYPE_CHECKING:
-    from spectral_spark.cli.run import Run
+    from spectral_spark.cli.run import CommandRun
     from spectral_spark.serve.explanation import Explanation
     from spectral_spark.serve.topic_model import TopicModel
 
@@ -36,7 +36,7 @@ def plan(settings: Namespace) -> list[str]:
     ]
 
 
-def run(run: "Run", settings: Namespace) -> None:
+def run(run: "CommandRun", settings: Namespace) -> None:
     from spectral_spark.serve.topic_model import TopicModel
 
     texts = [settings.text] if settings.text is not None else read_lines(settings.input)

@@ -4,45 +4,18 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from spectral_spark.cli.checks import input_is_there, output_is_free
-from spectral_spark.cli.flags import Flag, names, seed_number, share, text_or_number, whole_number
+from spectral_spark.cli.flags import setting_flags
 from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
+from spectral_spark.data.settings import INGEST
 from spectral_spark.files.formats import CORPUS_KIND
-from spectral_spark.ingest.ingest_settings import MISSING_PATH, SOURCES, TABLE_FORMATS, IngestSettings
+from spectral_spark.ingest.ingest_settings import IngestSettings
 from spectral_spark.ingest.saved_vocabulary import known_words
 
 if TYPE_CHECKING:
-    from spectral_spark.cli.run import Run
+    from spectral_spark.cli.run import CommandRun
 
-FLAGS = (
-    Flag("source", "format of the input", choices=SOURCES, required=True),
-    Flag("input", "file or directory to read", metavar="PATH", required=True),
-    Flag("output", "directory of the new corpus", metavar="CORPUS", required=True),
-    Flag("vocab-size", "keep at most this many words, the most widespread first (default 10000)", whole_number(1), "N"),
-    Flag("min-documents", "drop words that occur in fewer training documents (default 10)", whole_number(1), "N"),
-    Flag("max-document-share", "drop words that occur in a larger share of the training documents (default 0.5 for "
-         "text, 1 for ready-made words); 1 keeps them all", share, "SHARE"),
-    Flag("vocabulary", "use exactly the words of this model or corpus, so that an update of the model loses nothing; "
-         "the other limits on words then do not apply", metavar="PATH"),
-    Flag("holdout", "set aside this many documents for testing, in total or per top-level group: 1000 or 100/group; at "
-         "most half of the documents, or of a group, is taken", text_or_number, "N|N/group"),
-    Flag("seed", "random seed for choosing the held-out documents (default 0)", seed_number, "N"),
-    Flag("text-col", "table: column with the text", metavar="COLUMN"),
-    Flag("tokens-col", "table: column with the words as an array, instead of text", metavar="COLUMN"),
-    Flag("path-cols", "table: columns that form the document tree, from the top down", names, "A,B,…"),
-    Flag("id-col", "table: column that identifies a document", metavar="COLUMN"),
-    Flag("format", "table: file format, if the file name does not tell", choices=TABLE_FORMATS),
-    Flag("missing-path", "what to do with documents that have a null in their path: drop them (default), file them "
-         "under 'unknown', or stop with an error", choices=MISSING_PATH),
-    Flag("stop-words", "english (default), none, or a file with one word per line", metavar="WHICH"),
-    Flag("min-word-length", "drop words with fewer letters (default 3)", whole_number(1), "N"),
-    Flag("min-tokens", "drop documents with fewer words (default 3)", whole_number(1), "N"),
-    Flag("drop-duplicates", "keep only one of several documents with the same text (always on for enron and amazon)",
-         switch=True),
-    Flag("max-document-bytes", "drop mails and files larger than this (default 10 MiB)", whole_number(1), "N"),
-    Flag("max-input-bytes", "refuse an archive that unpacks to more than this (default 1 TiB)", whole_number(1), "N"),
-    OVERWRITE,
-)
+FLAGS = (*setting_flags(INGEST), OVERWRITE)
 
 
 def settings_of(settings: Namespace) -> IngestSettings:
@@ -75,7 +48,7 @@ def _words(wanted: IngestSettings) -> str:
             f"in at most {wanted.document_share:.0%} of them")
 
 
-def run(run: "Run", settings: Namespace) -> None:
+def run(run: "CommandRun", settings: Namespace) -> None:
     from spectral_spark.files.locking import only_writer
     from spectral_spark.ingest.pipeline import ingest
 

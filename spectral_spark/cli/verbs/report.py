@@ -10,7 +10,7 @@ from spectral_spark.cli.verb import OVERWRITE, Verb
 from spectral_spark.files.formats import REPORT_KIND
 
 if TYPE_CHECKING:
-    from spectral_spark.cli.run import Run
+    from spectral_spark.cli.run import CommandRun
 
 
 def plan(settings: Namespace) -> list[str]:
@@ -30,7 +30,7 @@ def plan(settings: Namespace) -> list[str]:
     ]
 
 
-def run(run: "Run", settings: Namespace) -> None:
+def run(run: "CommandRun", settings: Namespace) -> None:
     from spectral_spark.report.page import build_report
 
     with run.terminal.doing("writing the report"):

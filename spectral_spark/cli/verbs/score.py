@@ -12,7 +12,7 @@ from spectral_spark.files.formats import SCORES_KIND, SCORES_VERSION
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from spectral_spark.cli.run import Run
+    from spectral_spark.cli.run import CommandRun
     from spectral_spark.ml.hdp import SpectralHDPModel
 
 SPLITS = ("all", "train", "test")
@@ -41,7 +41,7 @@ def _documents(manifest: dict[str, Any], settings: Namespace) -> int:
     return int(manifest["kept"] if split == "all" else manifest["documents"].get(split, 0))
 
 
-def run(run: "Run", settings: Namespace) -> None:
+def run(run: "CommandRun", settings: Namespace) -> None:
     from spectral_spark import SpectralHDPModel
     from spectral_spark.engine.arrow import write_parquet
     from spectral_spark.files.locking import only_writer

@@ -12,7 +12,7 @@ from spectral_spark.cli.terminal import printable
 from spectral_spark.cli.verb import Verb
 
 if TYPE_CHECKING:
-    from spectral_spark.cli.run import Run
+    from spectral_spark.cli.run import CommandRun
 
 FORMATS = ("table", "csv", "json")
 WORDS = 10
@@ -27,7 +27,7 @@ def plan(settings: Namespace) -> list[str]:
     ]
 
 
-def run(run: "Run", settings: Namespace) -> None:
+def run(run: "CommandRun", settings: Namespace) -> None:
     from spectral_spark.files.model_files import read_model_files
     from spectral_spark.report.topic_table import topic_table
 

@@ -4,9 +4,8 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from spectral_spark.cli.checkpoint_flags import CHECKPOINT_FLAGS, resuming
-from spectral_spark.cli.checks import corpus_manifest, input_is_there, model_summary, output_is_free
+from spectral_spark.cli.checks import corpus_manifest, input_is_there, memory_line, model_summary, output_is_free
 from spectral_spark.cli.flags import Flag
-from spectral_spark.cli.out_of_memory import memory_line
 from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
 from spectral_spark.errors import InputError, SettingsError
@@ -15,7 +14,7 @@ from spectral_spark.files.formats import MODEL_KIND
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from spectral_spark.cli.run import Run
+    from spectral_spark.cli.run import CommandRun
     from spectral_spark.ingest.corpus_store import Corpus
     from spectral_spark.ml.hdp import SpectralHDPModel
 
@@ -47,7 +46,7 @@ def plan(settings: Namespace) -> list[str]:
     ]
 
 
-def run(run: "Run", settings: Namespace) -> None:
+def run(run: "CommandRun", settings: Namespace) -> None:
     from spectral_spark import SpectralHDPModel
     from spectral_spark.cli.verbs.fit import save
     from spectral_spark.files.locking import only_writer
@@ -76,7 +75,7 @@ def run(run: "Run", settings: Namespace) -> None:
 
 
 def _changed(
-    run: "Run", model: "SpectralHDPModel", path: str, settings: Namespace, kept: str | None, **options: Any
+    run: "CommandRun", model: "SpectralHDPModel", path: str, settings: Namespace, kept: str | None, **options: Any
 ) -> "SpectralHDPModel":
     frame, unseen, cut = _documents(run, path, model)
     model.setProgress(run.passes)
@@ -98,7 +97,7 @@ def _with_drops(
     return updated.setCorpus(corpus.get("name", ""), total, corpus.get("held_out"), corpus.get("cut_words"))
 
 
-def _documents(run: "Run", path: str, model: "SpectralHDPModel") -> "tuple[DataFrame, float, float]":
+def _documents(run: "CommandRun", path: str, model: "SpectralHDPModel") -> "tuple[DataFrame, float, float]":
     """Training documents in the model's vocabulary, the share of words that it lacks, and of those cut on purpose."""
     from pyspark.sql import functions as F
 

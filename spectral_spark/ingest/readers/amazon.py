@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from spectral_spark.errors import InputError
 from spectral_spark.files.spark_paths import Workplace
 from spectral_spark.ingest.archive import Member
-from spectral_spark.ingest.ingest_settings import IngestSettings, Progress
+from spectral_spark.ingest.ingest_settings import IngestSettings, ShowProgress
 from spectral_spark.ingest.input_files import compact, open_input
 from spectral_spark.ingest.readers.source import LARGEST_COUNT, Source, documents
 from spectral_spark.text.tokeniser import Tokeniser, load_stop_words
@@ -26,7 +26,7 @@ POLARITIES = ("negative", "positive")
 _FIELD = re.compile(r"^<(title|review_text)>[ \t]*\n(.*?)(?:^</\1>|\Z)", re.MULTILINE | re.DOTALL)
 
 
-def read(spark: SparkSession, settings: IngestSettings, work: Workplace, say: Progress) -> Source:
+def read(spark: SparkSession, settings: IngestSettings, work: Workplace, say: ShowProgress) -> Source:
     """Cut the review files into reviews; they are parsed by the executors."""
     root = _root(settings.input)
     files, left_aside = _review_files(root)

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from spectral_spark.errors import InputError
 from spectral_spark.files.spark_paths import Workplace
 from spectral_spark.ingest.archive import Limits, Member, members
-from spectral_spark.ingest.ingest_settings import IngestSettings, Progress
+from spectral_spark.ingest.ingest_settings import IngestSettings, ShowProgress
 from spectral_spark.ingest.input_files import compact, directory_files, open_input
 from spectral_spark.ingest.mail import Mail, read_mail
 from spectral_spark.ingest.quoting import own_words
@@ -25,7 +25,7 @@ COMPANY = "enron.com"
 ROOT = "maildir"
 
 
-def read(spark: SparkSession, settings: IngestSettings, work: Workplace, say: Progress) -> Source:
+def read(spark: SparkSession, settings: IngestSettings, work: Workplace, say: ShowProgress) -> Source:
     """Compact the mails into ``raw/``; they are parsed by the executors."""
     say(f"reading mail from {settings.input}")
     rows, total = compact(spark, _mails(settings), work)

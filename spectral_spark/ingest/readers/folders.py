@@ -5,13 +5,13 @@ from pyspark.sql import SparkSession
 
 from spectral_spark.errors import InputError
 from spectral_spark.files.spark_paths import Workplace
-from spectral_spark.ingest.ingest_settings import IngestSettings, Progress
+from spectral_spark.ingest.ingest_settings import IngestSettings, ShowProgress
 from spectral_spark.ingest.input_files import compact, directory_files
 from spectral_spark.ingest.readers.source import Source, documents
 from spectral_spark.ingest.text_decoding import decode_file, looks_like_html, plain_text
 
 
-def read(spark: SparkSession, settings: IngestSettings, work: Workplace, say: Progress) -> Source:
+def read(spark: SparkSession, settings: IngestSettings, work: Workplace, say: ShowProgress) -> Source:
     """Compact the files into ``raw/``; a file's path is the list of folders it is in."""
     say(f"reading files below {settings.input}")
     rows, total = compact(spark, directory_files(settings.input, settings.max_document_bytes), work)

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spectral_spark.errors import InputError
 from spectral_spark.files.spark_paths import Workplace
-from spectral_spark.ingest.ingest_settings import IngestSettings, Progress
+from spectral_spark.ingest.ingest_settings import IngestSettings, ShowProgress
 
 # One row per document that was read, usable or not. Either text, or words with their counts. The two keys, when a
 # reader gives them, decide what is a duplicate: the whole as it came, and the part that is kept.
@@ -79,7 +79,7 @@ def readable_input(path: str) -> Iterator[None]:
         raise InputError(f"reading '{path}' failed: {reason}") from error
 
 
-def read_source(spark: SparkSession, settings: IngestSettings, work: Workplace, say: Progress) -> Source:
+def read_source(spark: SparkSession, settings: IngestSettings, work: Workplace, say: ShowProgress) -> Source:
     """Run the reader the settings name."""
     reader = import_module(f"spectral_spark.ingest.readers.{settings.source}")
     source: Source = reader.read(spark, settings, work, say)

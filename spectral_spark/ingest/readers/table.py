@@ -14,7 +14,7 @@ from pyspark.sql.types import ArrayType, StringType, StructType
 
 from spectral_spark.errors import InputError
 from spectral_spark.files.spark_paths import Workplace, spark_readable
-from spectral_spark.ingest.ingest_settings import IngestSettings, Progress
+from spectral_spark.ingest.ingest_settings import IngestSettings, ShowProgress
 from spectral_spark.ingest.input_files import open_input
 from spectral_spark.ingest.readers.json_lines import CORRUPT, open_json, with_corrupt
 from spectral_spark.ingest.readers.source import Source, readable_input
@@ -23,7 +23,7 @@ _ENDINGS = {"parquet": "parquet", "json": "json", "jsonl": "json", "ndjson": "js
 _STRINGS = ArrayType(StringType())
 
 
-def read(spark: SparkSession, settings: IngestSettings, work: Workplace, say: Progress) -> Source:
+def read(spark: SparkSession, settings: IngestSettings, work: Workplace, say: ShowProgress) -> Source:
     """Rows of the table as documents."""
     kind, separator = _format(settings)
     say(f"reading {kind} rows from {settings.input}")

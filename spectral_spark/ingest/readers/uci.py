@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from spectral_spark.errors import InputError
 from spectral_spark.files.directories import resolve
 from spectral_spark.files.spark_paths import Workplace, file_name, spark_readable
-from spectral_spark.ingest.ingest_settings import IngestSettings, Progress
+from spectral_spark.ingest.ingest_settings import IngestSettings, ShowProgress
 from spectral_spark.ingest.input_files import open_input
 from spectral_spark.ingest.readers.source import LARGEST_COUNT, Source, documents, readable_input
 
@@ -32,7 +32,7 @@ class _Header:
     entries: int
 
 
-def read(spark: SparkSession, settings: IngestSettings, work: Workplace, say: Progress) -> Source:
+def read(spark: SparkSession, settings: IngestSettings, work: Workplace, say: ShowProgress) -> Source:
     """Group the lines by document, after checking them against the header."""
     docword, vocab = _find(settings.input)
     words = _vocabulary(vocab)

@@ -1,0 +1,97 @@
+"""Updates of a topic model: documents added, documents removed, two models merged."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+from pyspark.sql import DataFrame, SparkSession
+
+from spectral_spark.engine.progress import Progress
+from spectral_spark.fit.fitted_topics import FittedTopics
+from spectral_spark.fit.merge import merge_topics
+from spectral_spark.fit.update import UpdateOptions, update_topics
+from spectral_spark.ml.topic_inference import TopicInference
+from spectral_spark.text.text_recipe import TextRecipe
+
+
+class TopicUpdates(TopicInference):
+    """A topic model that changes with its corpus. A change returns a new model."""
+
+    _progress = Progress()
+
+    def __init__(self, fitted: FittedTopics, recipe: TextRecipe | None = None) -> None:
+        super().__init__()
+        self._fitted = fitted
+        self._recipe = recipe
+
+    def setCorpus(
+        self, name: str, dropped: dict[str, int], heldOut: int | None = None, cutWords: Sequence[str] | None = None
+    ) -> Self:
+        """Record in the run report which corpus this is, what was dropped on reading it, and how many documents are
+        held out. ``cutWords`` were left out of the vocabulary on purpose; an update does not report them as new words.
+        """
+        summary = self._fitted.summary
+        known: dict[str, Any] = {"name": name, "dropped": dict(dropped)}
+        known |= {} if heldOut is None else {"held_out": heldOut}
+        known |= {} if cutWords is None else {"cut_words": list(cutWords)}
+        extra = {**summary.extra, "corpus": known}
+        self._fitted = replace(self._fitted, summary=replace(summary, extra=extra))
+        self.__dict__.pop("files", None)
+        return self
+
+    def setTextRecipe(self, recipe: TextRecipe | None) -> Self:
+        """Record how the words were made from text, so that the model can read text."""
+        self._recipe = recipe
+        self.__dict__.pop("_counter", None)
+        return self
+
+    @property
+    def changes(self) -> dict[str, Any] | None:
+        """How topics moved in the update that made this model, and its drift; None for a fit."""
+        return self._fitted.changes
+
+    def setProgress(self, progress: Progress) -> Self:
+        """Where updates show progress."""
+        self._progress = progress
+        return self
+
+    def update(
+        self, dataset: DataFrame, *, remove: bool = False, skipKnown: bool = False, unseenShare: float = 0.0,
+        cutShare: float = 0.0, replay: DataFrame | None = None, checkpointDir: str | None = None,
+    ) -> Self:
+        """A model of the old documents and these or, with ``remove``, of the old documents without these.
+
+        Reads only ``dataset``; what is needed of the old documents is in the moments.
+
+        Parameters
+        ----------
+        dataset : documents with the columns that the model was fitted to.
+        remove : take these documents out instead of adding them.
+        skipKnown : skip documents that the model already has; otherwise they are refused.
+        unseenShare : share of the documents' words that were left out because the vocabulary lacks them.
+        cutShare : share of the documents' words that the vocabulary leaves out on purpose.
+        replay : old documents to use in the refinement again, instead of the sample that the model keeps.
+        checkpointDir : keeps finished passes until the update is done, so that it can be resumed.
+
+        Notes
+        -----
+        ``groupBalance`` stays in force. New documents are weighted by the group sizes that include them; old documents
+        keep the weights they had, until ``replay`` or a new fit weights them again.
+        """
+        options = UpdateOptions(remove, skipKnown, unseenShare, checkpointDir, cutShare)
+        ready = self._prepared(dataset, counter=self._counter)
+        again = None if replay is None else self._prepared(replay, counter=self._counter).frame
+        fitted = update_topics(
+            self._fitted, ready.frame, ready.columns, options, replay=again, progress=self._progress
+        )
+        return self._with(fitted)
+
+    def merge(self, other: Self) -> Self:
+        """A model of the documents of both. Both must have been fitted in the same basis; no documents are read."""
+        return self._with(
+            merge_topics(self._fitted, other._fitted, spark=SparkSession.active(), progress=self._progress)
+        )
+
+    def _with(self, fitted: FittedTopics) -> Self:
+        model: Self = self._copyValues(type(self)(fitted, self._recipe))
+        return model

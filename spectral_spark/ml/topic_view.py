@@ -1,0 +1,123 @@
+"""What a topic model knows: topics, words, the document tree, the run report and the moments."""
+
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from spectral_spark.errors import InputError
+from spectral_spark.files.model_files import NodeTable, TopicModelFiles
+from spectral_spark.fit.fit_summary import FitSummary
+from spectral_spark.fit.fitted_topics import FittedTopics
+from spectral_spark.ml.document_input import DocumentInput
+from spectral_spark.ml.persistence import params_metadata
+from spectral_spark.ml.plots import ModelPictures
+from spectral_spark.moments.basis import Basis
+from spectral_spark.moments.moment_state import MomentState
+from spectral_spark.text.text_recipe import TextRecipe
+
+
+class TopicView(ModelPictures, DocumentInput):
+    """The fitted quantities of a topic model, as numbers, tables and pictures."""
+
+    _fitted: FittedTopics
+    _recipe: TextRecipe | None
+
+    @property
+    def k(self) -> int:  # type: ignore[override]
+        """Number of topics."""
+        return int(self._fitted.topics.shape[1])
+
+    @property
+    def vocabSize(self) -> int:  # type: ignore[override]
+        """Number of words d."""
+        return int(self._fitted.topics.shape[0])
+
+    @property
+    def vocabulary(self) -> tuple[str, ...] | None:  # type: ignore[override]
+        """The words in the order of their ids; None if they are not known."""
+        return self._fitted.vocabulary
+
+    @property
+    def words(self) -> tuple[str, ...] | None:
+        """The same as ``vocabulary``."""
+        return self._fitted.vocabulary
+
+    @property
+    def textRecipe(self) -> TextRecipe | None:
+        """How words were made from text; None for a model that was fitted to counts."""
+        return self._recipe
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Share of the corpus' words in each topic, shape (k,); with a groupBalance, of the weighted words."""
+        return self._fitted.weights
+
+    @property
+    def summary(self) -> FitSummary:
+        """The run report."""
+        return self._fitted.summary
+
+    @property
+    def moments(self) -> MomentState:
+        """The additive summary of the corpus: it can be added, saved, and solved again with other settings."""
+        if self._fitted.moments is None:
+            raise InputError("this model was saved without its moments")
+        return self._fitted.moments
+
+    @property
+    def basis(self) -> Basis:
+        """The basis of the moments; give it to another fit with ``setBasis`` so that their moments add up."""
+        return self.moments.basis
+
+    @property
+    def documentConcentration(self) -> float:
+        """Total Dirichlet weight of a document's prior."""
+        return self._fitted.document_concentration
+
+    def topicsMatrix(self) -> np.ndarray:
+        """Topics of shape (d, k); columns are positive and sum to one."""
+        return self._fitted.topics
+
+    def describeTopics(self, maxTermsPerTopic: int = 10) -> DataFrame:
+        """The heaviest words of each topic: topic, weight, termIndices, terms (null if unknown), termWeights."""
+        count = min(maxTermsPerTopic, self.vocabSize)
+        top = np.argsort(-self._fitted.topics, axis=0, kind="stable")[:count].T
+        shares = np.take_along_axis(self._fitted.topics.T, top, axis=1)
+        words = self.words
+        named = [[words[i] for i in row] for row in top] if words is not None else [None] * self.k
+        table = pa.table({
+            "topic": pa.array(range(self.k), pa.int32()),
+            "weight": pa.array(self.weights, pa.float64()),
+            "termIndices": pa.array(top.tolist(), pa.list_(pa.int32())),
+            "terms": pa.array(named, pa.list_(pa.string())),
+            "termWeights": pa.array(shares.tolist(), pa.list_(pa.float64())),
+        })
+        return SparkSession.active().createDataFrame(table)
+
+    @property
+    def nodes(self) -> NodeTable:
+        """The document tree with its proportions, as arrays."""
+        return self._fitted.nodes
+
+    def nodeProportions(self) -> DataFrame:
+        """The document tree: path, level, documents, effectiveSampleSize, proportions."""
+        nodes = self._fitted.nodes
+        table = pa.table({
+            "path": pa.array([list(path) for path in nodes.paths], pa.list_(pa.string())),
+            "level": pa.array(nodes.levels, pa.int32()),
+            "documents": pa.array(nodes.documents, pa.int64()),
+            "effectiveSampleSize": pa.array(nodes.effective_sample_size, pa.float64()),
+            "proportions": pa.array(nodes.proportions.tolist(), pa.list_(pa.float64())),
+        })
+        return SparkSession.active().createDataFrame(table)
+
+    @cached_property
+    def files(self) -> TopicModelFiles:
+        """Everything but the moments, as it is saved; what reports are made of."""
+        fitted = self._fitted
+        return TopicModelFiles(
+            fitted.topics, fitted.weights, fitted.vocabulary, fitted.nodes, fitted.summary.toDict(),
+            params_metadata(self), changes=fitted.changes,
+        )
