@@ -302,7 +302,7 @@ def test_a_basis_of_other_words_or_too_small_is_refused_before_any_pass(
 ) -> None:
     words = [f"w{number}" for number in range(300)]
     basis = replace(spectral_days[0].basis, vocabulary_fingerprint=vocabulary_fingerprint(tuple(words)))
-    with pytest.raises(InputError, match="made for other words"):
+    with pytest.raises(InputError, match="words of the basis are not those"):
         estimator(vocabulary=words[::-1]).setBasis(basis).fit(days[1])
     with pytest.raises(InputError, match="over 300 words and the documents over 301"):
         estimator(vocabSize=301).setBasis(basis).fit(days[1])
