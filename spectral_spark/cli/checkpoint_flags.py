@@ -1,4 +1,4 @@
-"""Where a run keeps its finished passes, so that the same command goes on after it was killed."""
+"""The flags for checkpoints: where finished passes are kept, so that an interrupted command can be resumed."""
 
 from argparse import Namespace
 from collections.abc import Iterator
@@ -11,15 +11,15 @@ from spectral_spark.files import directories as storage
 CHECKPOINT_FLAGS = (
     Flag("checkpoint-dir", "where finished passes are kept until the run is done, so that the same command resumes "
          "(default: a hidden directory beside the output)", metavar="DIR"),
-    Flag("no-resume", "start anew, whatever an earlier run has left", switch=True),
+    Flag("no-resume", "start from scratch; ignore and remove the finished passes of an earlier run", switch=True),
 )
 
 
 @contextmanager
 def resuming(settings: Namespace, output: str) -> Iterator[str]:
-    """The directory for finished passes, which stay until the block has written the output.
+    """The directory for finished passes, which are kept until the block has written the output.
 
-    A directory that was given may hold other runs' passes: only this run's are ever removed from it.
+    A directory given by the user may hold the passes of other runs; only those of this run are removed.
     """
     place = _place(settings, output)
     with steps_outlive_runs(anew=settings.no_resume):

@@ -29,7 +29,7 @@ class Config:
 
 
 def read_config(path: str, verbs: Mapping[str, Verb]) -> Config:
-    """Read and check a whole file, the tables of other verbs too: a typo is found before any work starts."""
+    """Read and check a whole file, also the tables of other verbs, so that typos are found before any work starts."""
     try:
         content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:

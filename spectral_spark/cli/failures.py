@@ -1,4 +1,4 @@
-"""What went wrong, in one sentence, and the exit code it deserves."""
+"""Turns errors into one sentence for the user and an exit code."""
 
 import errno
 import re
@@ -13,7 +13,7 @@ _FILE = re.compile(
     r"((?:[a-z0-9]+:)?/[^\s'\"]*?\.(?:parquet|json|csv|txt)[\w.]*|(?:file|hdfs|s3a?|abfss?|gs):/+[^\s'\",]+)"
 )
 
-# Spark wraps what happened in a stack of its own words: the first pattern that is found anywhere in them decides.
+# Spark wraps the cause in long messages of its own: the first pattern that is found anywhere in them decides.
 _KNOWN: tuple[tuple[str, str, int], ...] = (
     (r"No space left on device|Disk quota exceeded",
      "no space left on device; free some, or point the output and spark.local.dir at a larger disk", INTERNAL),
@@ -58,8 +58,8 @@ _PATH_PROBLEMS = {
 def explain(error: BaseException) -> tuple[str, int]:
     """A message for people and the exit code.
 
-    Errors raised on purpose say it themselves, also when they come back from a worker inside one of Spark's. Of the
-    others, those with a known cause get its name, the file and a remedy; the rest are reported as what they are.
+    Our own errors already have a message, even if a worker raised them and Spark wrapped them. Other errors with a
+    known cause get a sentence about the cause, the file and the remedy; all others are shown as they are.
     """
     if isinstance(error, KeyboardInterrupt):
         return "interrupted; nothing half-made was left behind", INTERRUPTED

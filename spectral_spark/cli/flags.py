@@ -37,10 +37,10 @@ class Flag:
     Attributes
     ----------
     name : with dashes inside and none in front.
-    help : one sentence; the default belongs into it.
+    help : one sentence, including the default.
     read : what is allowed: a type of value, or a function that turns text into the value and raises a ValueError that
         begins with "is …".
-    metavar : stands for the value on the help page; that of the type when empty.
+    metavar : placeholder for the value on the help page; if empty, that of the type.
     choices : the only texts allowed, or empty.
     required, switch, repeated : must be given; takes no value; may be given several times.
     expert : shown in a group of its own on the help page.
@@ -64,7 +64,7 @@ class Flag:
 
     @property
     def shown_value(self) -> str:
-        """What stands for the value on the help page."""
+        """The placeholder for the value on the help page."""
         if self.choices:
             return "|".join(self.choices)
         return self.metavar or (self.read.metavar if isinstance(self.read, ValueType) else "TEXT")
@@ -113,7 +113,7 @@ def setting_flags(settings: Iterable[Setting]) -> tuple[Flag, ...]:
 
 
 def nearest_flag(word: str, flags: Iterable[Flag], dashes: str = "--") -> str:
-    """A hint at the flag that an unknown one was meant to be: known under another name, or nearly spelled so."""
+    """A hint at the flag that was probably meant: one known under another name, or with a similar spelling."""
     known, wanted = list(flags), word.lstrip("-").replace("-", "_").lower()
     meant = next((flag for flag in known if wanted in flag.aliases), None)
     if meant is not None:

@@ -1,4 +1,4 @@
-"""Ctrl-C and a scheduler's TERM, turned into one KeyboardInterrupt that arrives."""
+"""Turns Ctrl-C and SIGTERM into exactly one KeyboardInterrupt that is never lost."""
 
 import math
 import os
@@ -16,9 +16,10 @@ PATIENCE_SECONDS = 5.0
 class Interrupts:
     """While it is active, both signals raise KeyboardInterrupt in the main thread.
 
-    One at a time: signals that arrive while a KeyboardInterrupt is on its way raise no second one, and once the work
-    has ended (``settle``) none do. One that is raised inside a callback of the interpreter (py4j has many) would be
-    printed and forgotten: it is sent again. Does nothing in other threads, which may not set signal handlers.
+    Signals that arrive while a KeyboardInterrupt is being handled do not raise a second one, and none is raised after
+    the work has ended (``settle``). An interrupt inside a callback of the interpreter, of which py4j has many, would be
+    printed and lost; it is sent again. In threads other than the main one, which may not set signal handlers, nothing
+    is changed.
 
     Attributes
     ----------
@@ -47,12 +48,12 @@ class Interrupts:
             sys.unraisablehook = self._hook
 
     def listen(self) -> None:
-        """Take the signals over (again: Spark sets a handler of its own when it starts)."""
+        """Install the handlers; needed again after Spark has started, because Spark installs its own."""
         for number in self._previous:
             signal.signal(number, self._raise)
 
     def settle(self) -> None:
-        """The work has ended: nothing is raised from here on, so that the cleaning up is not disturbed."""
+        """Stop raising interrupts, so that cleaning up is not disturbed."""
         self._silent_until = math.inf
         if self._again is not None:
             self._again.cancel()

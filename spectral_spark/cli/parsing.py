@@ -1,4 +1,4 @@
-"""From ``argv`` to checked settings: flags over configuration, typos refused with the nearest valid name."""
+"""Parses ``argv`` into checked settings. Flags override the configuration; for typos, the nearest name is suggested."""
 
 import argparse
 import re
@@ -26,7 +26,7 @@ class Request:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Raises instead of exiting, so that every error leaves by the same door."""
+    """Raises errors instead of exiting, so that all errors are reported in the same way."""
 
     def error(self, message: str) -> NoReturn:
         raise SettingsError(re.sub(r"^argument (--\S+): expected one argument$", r"\1 needs a value", message))

@@ -1,4 +1,4 @@
-"""Run a request: start Spark when it is first needed, stop it at the end, and leave by an exit code that tells."""
+"""Runs a command: starts Spark when it is first needed, stops it at the end, and returns an exit code."""
 
 import logging
 import os
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class CommandRun:
-    """What a verb has at hand while it works."""
+    """The context of a running command: its settings, the terminal and the Spark session."""
 
     def __init__(self, request: Request, spark: "SparkSession | None" = None) -> None:
         self.request = request
@@ -64,7 +64,7 @@ class CommandRun:
 
     @cached_property
     def passes(self) -> "Progress":
-        """Where the engine tells how far a pass is."""
+        """Where the engine reports the progress of a pass."""
         from spectral_spark.engine.progress import TerminalProgress
 
         return TerminalProgress(line=self.terminal.line)
@@ -79,7 +79,7 @@ class CommandRun:
         request.verb.run(step, request.settings)
 
     def close(self, failed: bool) -> None:
-        """Stop Spark. Its log goes too, unless something unexpected happened."""
+        """Stop Spark, and remove its log unless something unexpected happened."""
         self.terminal.clear()
         if "spark" in self.__dict__ and self._given is None:
             with suppress(Exception), warnings.catch_warnings():
@@ -119,7 +119,7 @@ def _replace_closed_streams() -> None:
 
 
 def execute(request: Request, spark: "SparkSession | None" = None) -> int:
-    """Plan, and unless it is a dry run, do it."""
+    """Plan the command and, unless it is a dry run, run it."""
     run = CommandRun(request, spark)
     if spark is None and not request.settings.debug:
         logging.getLogger().addHandler(logging.NullHandler())    # py4j logs tracebacks of what is reported here anyway

@@ -1,4 +1,4 @@
-"""What people see: progress on standard error, and the result in a few lines on standard output."""
+"""Output of the command line: progress on standard error, results on standard output."""
 
 import sys
 import time
@@ -34,17 +34,17 @@ class Terminal:
             self._last = time.monotonic()
 
     def clear(self) -> None:
-        """Take the progress line away."""
+        """Clear the progress line."""
         self.line.clear()
 
     @contextmanager
     def doing(self, what: str) -> Iterator[None]:
-        """Show what is going on while a block runs that cannot tell how far it is."""
+        """Show a running activity whose progress is not known."""
         with self.line.doing(what):
             yield
 
     def say(self, *lines: str) -> None:
-        """Lines of the result, unless everything is to be quiet."""
+        """Print lines of the result, unless ``--quiet`` was given."""
         if not self.quiet:
             self.print(*lines)
 
