@@ -1,6 +1,7 @@
 """Flags: what is understood, what is refused, and what the refusal says."""
 
 import re
+import shlex
 
 import pytest
 
@@ -104,7 +105,7 @@ def test_every_verb_teaches_with_an_example_that_parses(name: str, capsys: pytes
     verb = verbs()[name]
     assert verb.example in page
     assert all(f"--{flag.name}" in page for flag in verb.all_flags)
-    words = verb.example.split()
+    words = shlex.split(verb.example)
     assert words[:2] == ["spectral-spark", name]
     assert isinstance(parse(words[1:]), Request)
 
