@@ -62,6 +62,7 @@ BENCHMARKS = {benchmark.name: benchmark for benchmark in (
     Benchmark("ibp_paper", "the feature models' experiments, with pictures; two of four need SPECTRAL_DATA/ibp",
               folder="ibp"),
     Benchmark("ibp_scale", "feature models on millions of rows", folder="ibp"),
+    Benchmark("infer", "scoring without Spark beside tomotopy, gensim and transform"),
     Benchmark("peers", "ours beside MLlib, scikit-learn, gensim and tomotopy", ("corpus",)),
     Benchmark("driver", "small corpora on the driver beside executors, the same bits", ("corpus",)),
     Benchmark("store", "updates: one per cent, and two hundred in a row", ("corpus",)),
