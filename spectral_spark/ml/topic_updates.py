@@ -42,7 +42,8 @@ class TopicUpdates(TopicInference):
     def setTextRecipe(self, recipe: TextRecipe | None) -> Self:
         """Record how the words were made from text, so that the model can read text."""
         self._recipe = recipe
-        self.__dict__.pop("_counter", None)
+        for kept in ("_counter", "_topic_model"):
+            self.__dict__.pop(kept, None)
         return self
 
     @property

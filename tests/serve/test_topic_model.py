@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from spectral_spark import SpectralHDP, SpectralHDPModel, TopicModel
 from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.refine.fixed_topics import DOCUMENTS_AT_ONCE
+from spectral_spark.text.text_recipe import TextRecipe
 
 SEA = ["sail", "boat", "wind", "harbour", "rope", "wave", "anchor"]
 KITCHEN = ["bread", "oven", "flour", "salt", "dough", "butter", "yeast"]
@@ -104,6 +105,14 @@ def test_counts_get_the_proportions_of_transform_bit_for_bit(
     one = np.zeros((1, len(ids)))
     one[0, ids["sail"]], one[0, ids["oven"]] = 2, 1
     assert words.infer(["sail oven sail unheard-of"]).tobytes() == loaded.infer_counts(one).tobytes()
+
+
+def test_a_model_that_is_told_how_text_is_read_forgets_the_old_way(saved: str) -> None:
+    fitted = SpectralHDPModel.load(saved)
+    before = fitted.transform(["sail sail bread"])
+    fitted.setTextRecipe(TextRecipe(("sail",)))
+    assert fitted.transform(["sail sail bread"]).tobytes() == TopicModel.load(saved).infer(["bread"]).tobytes()
+    assert not np.array_equal(before, fitted.transform(["sail sail bread"]))
 
 
 def test_documents_do_not_depend_on_each_other(model: TopicModel) -> None:

@@ -136,8 +136,8 @@ VERB = Verb(
     summary="the topics of a text, and the words that speak for them",
     description=(
         "Infer the topics of one text, or of every line of a file or of standard input, and name the words that speak\n"
-        "for each topic. Text is read as it was read for the fit. No Spark is started, and the answer comes within\n"
-        "a second. For many documents, in Spark, see 'spectral-spark score'."
+        "for each topic. Text is read as it was read for the fit. No Spark is started: an answer takes about half\n"
+        "a second of processor time. For many documents, in Spark, see 'spectral-spark score'."
     ),
     example='spectral-spark infer --model out/model "the wind took the boat out of the harbour"',
     flags=(
