@@ -122,7 +122,7 @@ def test_infer_reads_a_file_and_standard_input(saved: str, tmp_path: Path) -> No
 
 
 def test_infer_loads_neither_pandas_nor_numba_nor_the_report(saved: str) -> None:
-    heavy = ("pandas", "numba", "psutil", "jinja2", "matplotlib", "mlflow")
+    heavy = ("pandas", "numba", "jinja2", "matplotlib", "mlflow")
     done = command("infer", "--model", saved, "sail", blocked=heavy)
     assert done.returncode == 0, done.stderr
 
