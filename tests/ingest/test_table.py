@@ -113,7 +113,7 @@ def test_wrong_files(run_ingest: Ingest, tmp_path: Path) -> None:
                           ("empty", "empty directory"), ("absent.csv", "nothing at")):
         with pytest.raises(InputError, match=message):
             run_ingest("table", tmp_path / name, text_col="text")
-    with pytest.raises(SettingsError, match="either text_col or tokens_col"):
+    with pytest.raises(SettingsError, match="either `text_col` or `tokens_col`"):
         IngestSettings("table", "in", "out")
 
 

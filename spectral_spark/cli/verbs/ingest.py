@@ -11,6 +11,7 @@ from spectral_spark.data.settings import INGEST
 from spectral_spark.files.formats import CORPUS_KIND
 from spectral_spark.ingest.ingest_settings import IngestSettings
 from spectral_spark.ingest.saved_vocabulary import known_words
+from spectral_spark.ingest.table_schema import check_table
 
 if TYPE_CHECKING:
     from spectral_spark.cli.run import CommandRun
@@ -31,6 +32,8 @@ def plan(settings: Namespace) -> list[str]:
         wanted.output, wanted.overwrite, kind=CORPUS_KIND,
         inputs={"--input": wanted.input, "--vocabulary": wanted.vocabulary},
     )
+    if wanted.source == "table":
+        check_table(wanted)
     held_out = f"{wanted.split} documents held out" if wanted.split else "no documents held out"
     return [
         f"read '{wanted.input}' as {wanted.source}",

@@ -4,10 +4,6 @@ Lines that are no JSON or have the wrong number of CSV fields are counted as unr
 document is named by a hash of its content, so that its name does not depend on where the row stands.
 """
 
-import re
-from difflib import get_close_matches
-
-from pyarrow import fs
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, StringType, StructType
@@ -15,21 +11,20 @@ from pyspark.sql.types import ArrayType, StringType, StructType
 from spectral_spark.errors import InputError
 from spectral_spark.files.spark_paths import Workplace, spark_readable
 from spectral_spark.ingest.ingest_settings import IngestSettings, ShowProgress
-from spectral_spark.ingest.input_files import open_input
 from spectral_spark.ingest.readers.json_lines import CORRUPT, open_json, with_corrupt
 from spectral_spark.ingest.readers.source import Source, readable_input
+from spectral_spark.ingest.table_schema import check_columns, table_format, wanted_columns
 
-_ENDINGS = {"parquet": "parquet", "json": "json", "jsonl": "json", "ndjson": "json", "csv": "csv", "tsv": "csv"}
 _STRINGS = ArrayType(StringType())
 
 
 def read(spark: SparkSession, settings: IngestSettings, work: Workplace, say: ShowProgress) -> Source:
     """Rows of the table as documents."""
-    kind, separator = _format(settings)
+    kind, separator = table_format(settings)
     say(f"reading {kind} rows from {settings.input}")
     with readable_input(settings.input):
         frame = _open(spark, settings, kind, separator)
-    _check_columns(frame, settings)
+    check_columns([name for name in frame.columns if name != CORRUPT], settings)
     content = _content(frame, settings)
     path = _path(frame, settings.path_cols)
     corrupt = _quoted(CORRUPT).isNotNull() if kind != "parquet" else F.lit(False)
@@ -42,47 +37,16 @@ def read(spark: SparkSession, settings: IngestSettings, work: Workplace, say: Sh
     return Source(_with_ids(named, settings), notes={"format": kind})
 
 
-def _format(settings: IngestSettings) -> tuple[str, str]:
-    """The format, and the separator if it is CSV."""
-    filesystem, inside, kind = open_input(settings.input)
-    names = [inside]
-    if kind == fs.FileType.Directory:
-        listed = filesystem.get_file_info(fs.FileSelector(inside, recursive=True))
-        names = sorted(info.path for info in listed
-                       if info.type == fs.FileType.File and not info.base_name.startswith((".", "_")))
-        if not names:
-            raise InputError(f"'{settings.input}' is an empty directory; give a Parquet, JSON lines or CSV table")
-    endings = re.findall(r"\.([A-Za-z]+)", names[0].rsplit("/", 1)[-1].lower())
-    ending = next((e for e in reversed(endings) if e in _ENDINGS), None)
-    if settings.format is None and ending is None:
-        raise InputError(f"'{settings.input}': its name does not say what it is; give the format (parquet, json, csv)")
-    return settings.format or _ENDINGS[str(ending)], "\t" if ending == "tsv" else ","
-
-
-def _wanted(settings: IngestSettings) -> list[str]:
-    columns = [settings.text_col, settings.tokens_col, settings.id_col, *settings.path_cols]
-    return [name for name in columns if name is not None]
-
-
 def _open(spark: SparkSession, settings: IngestSettings, kind: str, separator: str) -> DataFrame:
     location = spark_readable(settings.input)
     if kind == "parquet":
         return spark.read.parquet(location)
     if kind == "json":
-        return open_json(spark, settings.input, _wanted(settings))
+        return open_json(spark, settings.input, wanted_columns(settings))
     reader = spark.read.options(header=True, sep=separator, quote='"', escape='"', multiLine=True, encoding="UTF-8")
     schema = reader.csv(location).schema
     return (reader.schema(with_corrupt(schema)).options(columnNameOfCorruptRecord=CORRUPT, columnPruning=False,
                                                          enforceSchema=False).csv(location))
-
-
-def _check_columns(frame: DataFrame, settings: IngestSettings) -> None:
-    present = [name for name in frame.columns if name != CORRUPT]
-    for name in _wanted(settings):
-        if name not in present:
-            near = get_close_matches(name, present, n=1)
-            hint = f"; did you mean '{near[0]}'?" if near else ""
-            raise InputError(f"'{settings.input}' has no column '{name}'; it has {', '.join(present) or 'none'}{hint}")
 
 
 def _content(frame: DataFrame, settings: IngestSettings) -> Column:
