@@ -128,6 +128,26 @@ def output_around(path: AnyPath) -> str | None:
 def _stranger_in(path: AnyPath) -> str | None:
     """A file in an output of ours that this package did not put there; hidden files and Spark's marks do not count."""
     filesystem, inside = resolve(path)
+    for _ in range(_ATTEMPTS):
+        before = _identity(filesystem, inside)
+        found = _unlisted_file(filesystem, inside)
+        if found is None or (before is not None and _identity(filesystem, inside) == before):
+            return found                                    # else another run replaced the directory while we looked
+    return None
+
+
+def _identity(filesystem: fs.FileSystem, inside: str) -> object:
+    """What tells a local path from one that takes its place, and changes with a directory's files; None if gone."""
+    if not is_local(filesystem):
+        return inside
+    try:
+        status = os.stat(inside)
+    except FileNotFoundError:
+        return None
+    return status.st_ino, status.st_mtime_ns
+
+
+def _unlisted_file(filesystem: fs.FileSystem, inside: str) -> str | None:
     kinds = [info.type for info in filesystem.get_file_info([inside, f"{inside}/{UNFINISHED}"])]
     if kinds[0] != fs.FileType.Directory or kinds[1] == fs.FileType.File:
         return None

@@ -44,7 +44,7 @@ def test_a_forecast_takes_no_memory_for_counts() -> None:
     measure_kernels(CorpusSize(2, 10**7, 50_000), FitSettings(k=5))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 256 << 20
+    assert peak < 1 << 30
     assert costs.moments < 0.1
 
 

@@ -55,5 +55,5 @@ def test_pip_shows_what_it_does_while_it_sets_up(tmp_path: Path) -> None:
 def test_help_names_every_target() -> None:
     text = (REPOSITORY / "Makefile").read_text()
     targets = text.split("\n.PHONY: ")[1].split("\n")[0].split()
-    said = subprocess.check_output(["make", "help"], cwd=REPOSITORY, text=True)
+    said = subprocess.check_output(["make", "--no-print-directory", "help"], cwd=REPOSITORY, text=True)
     assert [line.split()[1] for line in said.splitlines()] == [name for name in targets if name != "help"]
