@@ -61,9 +61,9 @@ VERB = Verb(
     name="evaluate",
     summary="measure a model on held-out documents",
     description=(
-        "Document completion: one half of the words of each held-out document is used to infer its topics, and the\n"
-        "loss is the mean of −log p of the words of the other half, beside that of a model with no topics. Also topic\n"
-        "coherence (NPMI). The losses for each node of the tree too."
+        "Document completion: half of the words of each held-out document are used to infer its topics, and the loss\n"
+        "is the mean of −log p over the words of the other half, shown beside the loss of a model without topics.\n"
+        "The result also has the loss of every node of the tree and the coherence of the topics (NPMI)."
     ),
     example="spectral-spark evaluate --corpus out/corpus --model out/model --output out/evaluation.json",
     flags=(

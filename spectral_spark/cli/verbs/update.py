@@ -181,10 +181,11 @@ VERB = Verb(
     name="update",
     summary="add, merge or remove documents without the old ones",
     description=(
-        "Moments are additive: those of new documents are added to the model's, exactly, and the driver solves again.\n"
-        "Topics keep their numbers from day to day; a new one takes the number of one that vanished, and where\n"
-        "numbers had to change, that is said. Words that the model does not know are counted and left out; when the\n"
-        "new documents no longer fit the model's basis, vocabulary or topics, that is said with numbers."
+        "Moments are additive: the moments of new documents are added to the model's exactly, and the driver solves\n"
+        "again. Topics keep their numbers from day to day; a new topic takes the number of one that vanished, and\n"
+        "the output lists the numbers that had to change. Words that the model does not know are counted and left\n"
+        "out. When the new documents no longer fit the model's basis, vocabulary or topics, the output says how far\n"
+        "they have drifted."
     ),
     example="spectral-spark update --corpus out/tuesday --model out/monday-model --output out/tuesday-model",
     flags=(
