@@ -82,8 +82,9 @@ HDP = SettingsTable(
             "Algorithm that decomposes the third moment into topics.", aliases=("method", "algorithm", "optimizer")),
     Setting(
         "weighting", Choice(("uniform", "ess", "tokens")), "tokens",
-        "How documents are weighted in the moments: by their number of words (tokens), equally (ess), or so that every "
-        "tree node is the plain average of its children (uniform).", aliases=("weights", "document_weights"),
+        "How documents are weighted in the moments: by their number of words (tokens), so that every tree node is the "
+        "plain average of its children (uniform), or so that children count by how exactly they are known and how much "
+        "they differ (ess): effective sample sizes by random effects.", aliases=("weights", "document_weights"),
     ),
     Setting("layers", Whole(2, word="all"), "all",
             "Layers of the document tree to use: 2 ignores the groups, 3 uses one level of groups, and so on.",

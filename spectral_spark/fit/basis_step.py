@@ -21,7 +21,12 @@ from spectral_spark.moments.range_finder import (
     next_probe,
     word_scale,
 )
-from spectral_spark.tree.weights import NodeWeights
+from spectral_spark.tree.weights import NodeWeights, node_weights
+
+
+def basis_weights(corpus: CountedCorpus, settings: FitSettings) -> NodeWeights:
+    """Document weights for finding the basis. Variance components are not known yet: words count instead."""
+    return node_weights(corpus.census, "tokens" if settings.weighting == "ess" else settings.weighting)
 
 
 def find_basis(

@@ -16,7 +16,7 @@ from spectral_spark.engine.pack_counts import PackSettings
 from spectral_spark.engine.progress import Progress
 from spectral_spark.errors import InputError
 from spectral_spark.fit.advice import warn_of_balance, warn_of_noise
-from spectral_spark.fit.basis_step import check_basis, find_basis
+from spectral_spark.fit.basis_step import basis_weights, check_basis, find_basis
 from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.fitted_topics import FittedTopics, fitted_topics, make_summary
@@ -29,7 +29,6 @@ from spectral_spark.fit.sample_check import sample_check
 from spectral_spark.fit.solve_step import solve_moments
 from spectral_spark.moments.basis import Basis
 from spectral_spark.moments.moment_state import MomentState
-from spectral_spark.tree.weights import node_weights
 from spectral_spark.version import __version__
 
 
@@ -79,7 +78,7 @@ def _fit_counted(
     """The steps that follow the census; ``known`` are the moments of these documents, where a model has them."""
     check_groups(corpus, settings)
     warn_of_balance(corpus.census, settings, run)
-    weights = node_weights(corpus.census, settings.weighting)
+    weights = basis_weights(corpus, settings)
     with run.timing("range"):
         if basis is None:
             basis = find_basis(corpus, weights, settings, vocabulary_fingerprint(vocabulary), run)
@@ -114,8 +113,7 @@ def basis_of(
     run = FitRun(progress or Progress())
     run.progress.plan(1 + settings.range_passes, source.rows)
     with open_documents(source, PackSettings(source.vocab_size, settings.cap), progress=run.progress) as corpus:
-        weights = node_weights(corpus.census, settings.weighting)
-        return find_basis(corpus, weights, settings, vocabulary_fingerprint(vocabulary), run)
+        return find_basis(corpus, basis_weights(corpus, settings), settings, vocabulary_fingerprint(vocabulary), run)
 
 
 @one_thread

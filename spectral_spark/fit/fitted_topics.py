@@ -19,7 +19,6 @@ from spectral_spark.moments.moment_state import MomentState
 from spectral_spark.solve.level_concentrations import level_ratios
 from spectral_spark.solve.topic_solution import TopicSolution
 from spectral_spark.tree.bounds import moment_bound, tensor_bound
-from spectral_spark.tree.weights import node_weights
 from spectral_spark.version import __version__
 
 DELTA = 0.05
@@ -97,7 +96,7 @@ def fitted_topics(
     census = moments.census
     nodes = NodeTable(
         census.tree.paths, census.documents_below,
-        node_weights(census, moments.weighting).effective_sample_size,
+        moments.weights.effective_sample_size,
         np.ascontiguousarray(topics.node_proportions[:, order]),
     )
     return FittedTopics(
@@ -111,7 +110,7 @@ def make_summary(
     dropped: dict[str, int], tokens: int,
 ) -> FitSummary:
     """The run report."""
-    n_eff = float(node_weights(moments.census, moments.weighting).effective_sample_size[0])
+    n_eff, realised = moments.effective_sample_size, moments.weights.realised_sample_size(moments.census)
     rank = solution.rank
     return FitSummary(
         k=int(topics.topics.shape[1]), documents=int(moments.census.documents.sum()), terms=len(topics.topics),
@@ -123,7 +122,7 @@ def make_summary(
         noise_floor=None if rank.noise_floor is None else float(rank.noise_floor), rank_rule=rank.rule,
         rank_reason=rank.reason, iterations=int(solution.decomposition.iterations),
         converged=bool(solution.decomposition.converged), document_concentration=topics.document_concentration,
-        bounds={"delta": DELTA, "moments": moment_bound(n_eff, DELTA), "tensor": tensor_bound(n_eff, DELTA)},
+        bounds={"delta": DELTA, "moments": moment_bound(realised, DELTA), "tensor": tensor_bound(realised, DELTA)},
         settings=settings.as_dict(), refinement=topics.report, sources=list(moments.sources),
         basis=moments.basis.fingerprint, spectral_concentrations=[float(g) for g in solution.concentrations or ()],
         extra={"warnings": list(run.warnings)} if run.warnings else {},

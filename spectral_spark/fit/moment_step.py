@@ -10,16 +10,22 @@ from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.moments.basis import Basis
 from spectral_spark.moments.moment_plan import MomentPlan
 from spectral_spark.moments.moment_state import MomentState, node_state_bytes
+from spectral_spark.moments.variance_components import VarianceKernel, variance_components
+from spectral_spark.tree.random_effects import VarianceComponents
 
 NODE_STATES_LIMIT = 256 << 20
 GROUP_LIMIT = 512
 
 
 def collect_moments(
-    corpus: CountedCorpus, basis: Basis, settings: FitSettings, run: FitRun, source: str
+    corpus: CountedCorpus, basis: Basis, settings: FitSettings, run: FitRun, source: str,
+    joining: MomentState | None = None,
 ) -> MomentState:
-    """One pass: moments of two half samples, first moments of every node, and statistics of groups if asked for."""
-    plan = plan_moments(corpus, basis, settings)
+    """One pass: moments of two half samples, first moments of every node, and statistics of groups if asked for.
+
+    ``joining`` are moments that these will be added to or subtracted from.
+    """
+    plan = plan_moments(corpus, basis, settings, run, joining)
 
     def compute() -> State:
         started = time.perf_counter()
@@ -50,23 +56,23 @@ def warn_of_fixed_tree(moments: MomentState, run: FitRun) -> None:
         nodes = int((moments.census.documents > 0).sum())
         size = node_state_bytes(moments.basis.vocab_size, moments.basis.size, nodes) / 2**20
         run.warn(
-            f"with `weighting=uniform` the sums of {nodes} nodes would take {size:,.0f} MiB, more than "
+            f"with `weighting={moments.weighting}` the sums of {nodes} nodes would take {size:,.0f} MiB, more than "
             f"{NODE_STATES_LIMIT >> 20}, and are not kept apart: this model can be used, but not updated or merged; "
-            "for one that can, fit with `weighting=tokens` or `weighting=ess`, or cut the tree with `layers`"
+            "for one that can, fit with `weighting=tokens`, or cut the tree with `layers`"
         )
 
 
 def can_grow(moments: MomentState) -> bool:
     """Whether documents can be added to the moments and removed from them."""
-    return moments.weighting != "uniform" or not any(isinstance(slot, str) for slot in moments.slots)
+    return moments.kept_by_node or (moments.weighting != "uniform" and moments.components is None)
 
 
-def check_room(corpus: CountedCorpus, basis: Basis, settings: FitSettings) -> None:
+def check_room(corpus: CountedCorpus, moments: MomentState) -> None:
     """Refuse, before any pass, an update of more nodes than can be kept apart."""
-    if settings.weighting == "uniform" and not _node_states_fit(corpus, basis):
+    if moments.weighting != "tokens" and moments.kept_by_node and not _node_states_fit(corpus, moments.basis):
         raise InputError(
-            f"with `weighting=uniform` the sums of the {_nodes(corpus)} nodes of these documents would take more than "
-            f"{NODE_STATES_LIMIT >> 20} MiB; update with fewer groups at a time"
+            f"with `weighting={moments.weighting}` the sums of the {_nodes(corpus)} nodes of these documents would "
+            f"take more than {NODE_STATES_LIMIT >> 20} MiB; update with fewer groups at a time"
         )
 
 
@@ -78,10 +84,32 @@ def _node_states_fit(corpus: CountedCorpus, basis: Basis) -> bool:
     return node_state_bytes(basis.vocab_size, basis.size, _nodes(corpus)) <= NODE_STATES_LIMIT
 
 
-def plan_moments(corpus: CountedCorpus, basis: Basis, settings: FitSettings) -> MomentPlan:
-    """What to sum. Weighting "uniform" keeps the nodes' sums apart, if they fit, so that the tree can grow."""
+def plan_moments(
+    corpus: CountedCorpus, basis: Basis, settings: FitSettings, run: FitRun, joining: MomentState | None = None
+) -> MomentPlan:
+    """What to sum. Weightings that follow the tree keep the nodes' sums apart, if they fit, so that it can grow."""
+    apart = joining.kept_by_node if joining is not None else _node_states_fit(corpus, basis)
+    apart = apart and settings.weighting != "tokens"
+    components = None
+    if settings.weighting == "ess" and not apart and joining is None:
+        components = measure_variances(corpus, basis, settings, run)
     return MomentPlan.make(
         basis, corpus.census, settings.weighting, cap=settings.cap,
-        groups="auto" if settings.tensors == "groups" else "none",
-        node_states=settings.weighting == "uniform" and _node_states_fit(corpus, basis),
+        groups="auto" if settings.tensors == "groups" else "none", node_states=apart, components=components,
     )
+
+
+def measure_variances(
+    corpus: CountedCorpus, basis: Basis, settings: FitSettings, run: FitRun
+) -> VarianceComponents:
+    """One pass for the variance components, where the moments of the nodes cannot be kept apart."""
+    kernel = VarianceKernel(corpus.vocab_size, settings.cap, len(corpus.census.tree))
+
+    def compute() -> State:
+        started = time.perf_counter()
+        sums = corpus.packed.sum(kernel, {"basis": basis.projection}, name="variances")
+        run.finished_pass("variances", corpus.documents, started)
+        return sums
+
+    sums = run.resumable("variances", compute)
+    return variance_components(corpus.census, sums["node_first"], sums["node_pairs"], float(sums["squares"][0]))

@@ -93,9 +93,9 @@ def update_topics(
             return unchanged(fitted, arrivals.tally)
         corpus = arrivals.corpus
         check_groups(corpus, settings)
-        check_room(corpus, moments.basis, settings)
+        check_room(corpus, moments)
         name = _source_name(moments, arrivals, options)
-        arriving = collect_moments(corpus, moments.basis, settings, run, name)
+        arriving = collect_moments(corpus, moments.basis, settings, run, name, moments)
         total = moments - arriving if options.remove else moments + arriving
         _warn_of_lost_groups(moments, total, run)
         drift = _drift(fitted, corpus, moments, settings, run, options)
@@ -171,8 +171,8 @@ def growing(fitted: FittedTopics) -> tuple[MomentState, FitSettings]:
     if fitted.moments is None:
         raise InputError("this model was saved without its moments, so nothing can be added; fit it again")
     if not can_grow(fitted.moments):
-        raise InputError("this model has weighting 'uniform' but not the sums of every node, so nothing can be added "
-                         "or removed; fit it again with weighting 'tokens' or 'ess', or with fewer layers")
+        raise InputError(f"this model has weighting {fitted.moments.weighting!r} but not the sums of every node, so "
+                         "nothing can be added or removed; fit it again with weighting 'tokens', or with fewer layers")
     return fitted.moments, FitSettings.from_dict(fitted.summary.settings)
 
 

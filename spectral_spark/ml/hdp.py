@@ -69,8 +69,9 @@ class SpectralHDP(Estimator, DocumentInput, SpectralHDPParams, MLReadable, MLWri
     vocabSize : Number of distinct words. With termsCol, needed when there is no vocabulary; with textCol, the most
         words to keep (10,000 if not set).
     solver : Algorithm that decomposes the third moment into topics: polar, power, als or sketch. Default polar.
-    weighting : How documents are weighted in the moments: by their number of words (tokens), equally (ess), or so
-        that every tree node is the plain average of its children (uniform). Default tokens.
+    weighting : How documents are weighted in the moments: by their number of words (tokens), so that every tree node
+        is the plain average of its children (uniform), or so that children count by how exactly they are known and
+        how much they differ (ess): effective sample sizes by random effects. Default tokens.
     layers : Layers of the document tree to use: 2 ignores the groups, 3 uses one level of groups, and so on.
         Default all.
     concentrations : Dirichlet concentrations, one per layer below the root, from the top down, or one for the

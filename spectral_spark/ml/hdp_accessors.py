@@ -127,8 +127,9 @@ class HDPModelParams(TableParams, HasFeaturesCol, HasSeed, HasSolver):
         return self._value("solver")
 
     def getWeighting(self) -> str:
-        """How documents are weighted in the moments: by their number of words (tokens), equally (ess), or so that every
-        tree node is the plain average of its children (uniform).
+        """How documents are weighted in the moments: by their number of words (tokens), so that every tree node is the
+        plain average of its children (uniform), or so that children count by how exactly they are known and how much
+        they differ (ess): effective sample sizes by random effects.
         """
         return self._value("weighting")
 
@@ -323,8 +324,9 @@ class HDPEstimatorParams(HDPModelParams):
         return self._set_given({"solver": value})
 
     def setWeighting(self, value: str | None) -> Self:
-        """How documents are weighted in the moments: by their number of words (tokens), equally (ess), or so that every
-        tree node is the plain average of its children (uniform).
+        """How documents are weighted in the moments: by their number of words (tokens), so that every tree node is the
+        plain average of its children (uniform), or so that children count by how exactly they are known and how much
+        they differ (ess): effective sample sizes by random effects.
         """
         return self._set_given({"weighting": value})
 

@@ -1,7 +1,7 @@
 """The fields of a MomentState on disk: .npy for sums, Parquet for the tree, JSON for the rest."""
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +17,7 @@ from spectral_spark.moments.leaf_moments import LeafMoments
 from spectral_spark.moments.symmetric_packing import pair_count, triple_count
 from spectral_spark.tree.census import Census
 from spectral_spark.tree.nodes import DocumentTree
+from spectral_spark.tree.random_effects import VarianceComponents
 
 _LEAF = [field.name for field in fields(LeafMoments)]
 _GROUP = ["counts", "first", "second"]
@@ -52,6 +53,7 @@ def write_fields(state: Mapping[str, Any], staging: Staging, prefix: str) -> Non
         "sources": list(state["sources"]),
         "dropped": state["dropped"],
         "pairs": state["level_squares"] is not None,
+        **({} if state["components"] is None else {"components": asdict(state["components"])}),
         "basis": basis.fingerprint,
         "vocabulary": basis.vocabulary_fingerprint,
         "groups": None if groups is None else {
@@ -115,7 +117,19 @@ def _read(saved: SavedDirectory, prefix: str, about: Mapping[str, Any]) -> dict[
         "sources": tuple(about["sources"]),
         "dropped": about["dropped"],
         "level_squares": saved.read_numbers(f"{prefix}level_squares", 2) if about.get("pairs") is True else None,
+        "components": _read_components(about.get("components"), tree.depth, f"{saved.path}/{prefix}state.json"),
     }
+
+
+def _read_components(about: Any, depth: int, where: str) -> VarianceComponents | None:
+    if about is None:
+        return None
+    if not isinstance(about, dict) or about.keys() != {"levels", "documents", "words"}:
+        raise damaged(where, "'components' does not describe variance components")
+    numbers = [*about["levels"], about["documents"], about["words"]]
+    if len(numbers) != depth + 2 or not all(isinstance(x, float) and 0 <= x < float("inf") for x in numbers):
+        raise damaged(where, "'components' holds something other than one variance per level")
+    return VarianceComponents(tuple(about["levels"]), about["documents"], about["words"])
 
 
 def _read_groups(saved: SavedDirectory, prefix: str, about: dict[str, Any] | None) -> GroupStatistics | None:

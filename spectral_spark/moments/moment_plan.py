@@ -13,7 +13,8 @@ from spectral_spark.moments.leaf_moments import LeafMoments
 from spectral_spark.moments.moment_kernel import MomentKernel
 from spectral_spark.moments.moment_state import ALL, GROUPED, OUTSIDE, MomentState, Slot
 from spectral_spark.tree.census import Census
-from spectral_spark.tree.weights import node_weights
+from spectral_spark.tree.random_effects import VarianceComponents
+from spectral_spark.tree.weights import NodeWeights, node_weights
 
 GROUP_STATISTICS = ("none", "plug-in", "distinct", "auto")
 SMALL_GROUP = 50
@@ -30,6 +31,7 @@ class MomentPlan:
     basis, census, weighting : as given to :meth:`make`.
     slots : which documents each slot of the sums holds.
     group_nodes : int array of shape (G,), the nodes with group statistics.
+    components : variance components behind the weights, where these are part of the sums.
     """
 
     kernel: MomentKernel
@@ -39,6 +41,7 @@ class MomentPlan:
     weighting: str
     slots: tuple[Slot, ...]
     group_nodes: np.ndarray
+    components: VarianceComponents | None = None
 
     @classmethod
     def make(
@@ -50,6 +53,7 @@ class MomentPlan:
         cap: int | None = None,
         groups: str = "none",
         node_states: bool = False,
+        components: VarianceComponents | None = None,
     ) -> "MomentPlan":
         """Plan a pass.
 
@@ -63,16 +67,21 @@ class MomentPlan:
         groups : statistics per group: "none", "plug-in" (additive over days) or "distinct" (averages over distinct
             documents, for groups under about 50 documents; groups under 3 are left out of them); "auto" takes the
             latter if there are such groups.
-        node_states : keep the sums of every node separately, so that weighting "uniform" can follow a growing tree.
+        node_states : keep the sums of every node separately, so that the weightings "uniform" and "ess" can follow a
+            growing tree.
+        components : variance components for weighting "ess", needed if the nodes' sums are not kept separately.
+            Without either, "ess" makes all documents equal.
         """
         if groups not in GROUP_STATISTICS:
             raise SettingsError(f"group statistics {groups!r}: choose one of {', '.join(GROUP_STATISTICS)}")
-        weights = node_weights(census, weighting)
-        groups = _statistics_for(census, weights.by_length) if groups == "auto" else groups
+        components = None if node_states or weighting != "ess" else components
+        weights = node_weights(census, weighting, components)
+        by_length = weights.by_length or (weighting == "ess" and node_states)
+        groups = _statistics_for(census, by_length) if groups == "auto" else groups
         fewest = {"none": np.inf, "plug-in": 1, "distinct": FEWEST_DISTINCT}[groups]
         group_nodes = np.flatnonzero(census.documents >= fewest)
         slots, slot = _slots(census, group_nodes, groups != "none", node_states)
-        natural = node_states or weighting != "uniform"
+        natural = node_states or (weighting != "uniform" and components is None)
         shared = {
             "basis": basis.projection, "factor": np.ones(len(census.tree)) if natural else weights.factor,
             "level": census.tree.level.astype(float),
@@ -83,13 +92,14 @@ class MomentPlan:
             shared["group"] = np.full(len(census.tree), -1.0)
             shared["group"][group_nodes] = np.arange(len(group_nodes))
             if groups == "distinct":
-                sums = _power_sums(census, weights.by_length)[:, group_nodes]
-                shared["group_self"] = self_coefficients(sums, _own_factor(census, weighting)[group_nodes])
+                sums = _power_sums(census, by_length)[:, group_nodes]
+                factor = _own_factor(weights, weighting, components)
+                shared["group_self"] = self_coefficients(sums, factor[group_nodes])
         distinct = "group_self" in shared
         kernel = MomentKernel(
-            basis.vocab_size, cap, weights.by_length, len(slots), len(group_nodes), distinct, census.tree.depth + 1
+            basis.vocab_size, cap, by_length, len(slots), len(group_nodes), distinct, census.tree.depth + 1
         )
-        return cls(kernel, shared, basis, census, weighting, slots, group_nodes)
+        return cls(kernel, shared, basis, census, weighting, slots, group_nodes, components)
 
     @property
     def state_bytes(self) -> int:
@@ -120,7 +130,7 @@ class MomentPlan:
             half_a["node_first"] + half_b["node_first"], half_a["noise"] + half_b["noise"],
             self._groups(half_a, half_b), tuple(sorted(sources)),
             dropped + int(half_a["dropped"][0] + half_b["dropped"][0]),
-            half_a["level_squares"] + half_b["level_squares"],
+            half_a["level_squares"] + half_b["level_squares"], self.components,
         )
 
     def _groups(self, half_a: Mapping[str, np.ndarray], half_b: Mapping[str, np.ndarray]) -> GroupStatistics | None:
@@ -128,15 +138,18 @@ class MomentPlan:
             return None
         names = [name for name in half_a if name.startswith(("group_", "self_", "node_"))]
         both = {name: half_a[name] + half_b[name] for name in names}
-        factor = _own_factor(self.census, self.weighting)[self.group_nodes]
+        weights = node_weights(self.census, self.weighting, self.components)
+        factor = _own_factor(weights, self.weighting, self.components)
         return group_statistics(
-            both, self.basis.projection, self.census.tree, self.group_nodes, factor, self.kernel.by_length
+            both, self.basis.projection, self.census.tree, self.group_nodes, factor[self.group_nodes],
+            self.kernel.by_length,
         )
 
     def _check(self, counted: Census) -> None:
         """Weights that depend on the census are wrong if the pass saw other documents than the census."""
         wrong = np.flatnonzero(counted.documents != self.census.documents)
-        if len(wrong) and (self.weighting == "uniform" or self.kernel.distinct):
+        fixed = self.weighting == "uniform" or self.components is not None or self.kernel.distinct
+        if len(wrong) and fixed:
             node = int(wrong[0])
             raise InputError(
                 f"moments: {counted.documents[node]} documents at '{'/'.join(counted.tree.paths[node])}', the census "
@@ -144,9 +157,9 @@ class MomentPlan:
             )
 
 
-def _own_factor(census: Census, weighting: str) -> np.ndarray:
+def _own_factor(weights: NodeWeights, weighting: str, components: VarianceComponents | None) -> np.ndarray:
     """The factor of a document's own weight (m or 1) at each node, up to a constant."""
-    return node_weights(census, weighting).factor if weighting == "uniform" else np.ones(len(census.tree))
+    return weights.factor if weighting == "uniform" or components is not None else np.ones(len(weights.factor))
 
 
 def _statistics_for(census: Census, by_length: bool) -> str:

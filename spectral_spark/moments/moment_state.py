@@ -22,9 +22,11 @@ from spectral_spark.moments.moment_files import read_fields, write_fields
 from spectral_spark.moments.pair_moments import NodeSums, PairMoments, joined_squares, pair_moments, unpacked_squares
 from spectral_spark.moments.projection import ProjectedMoments
 from spectral_spark.moments.sources import added, subtracted
-from spectral_spark.moments.symmetric_packing import unpack2, unpack3
+from spectral_spark.moments.symmetric_packing import pair_indices, unpack2, unpack3
+from spectral_spark.moments.variance_components import variance_components
 from spectral_spark.tree.census import Census
 from spectral_spark.tree.nodes import DocumentTree, Path
+from spectral_spark.tree.random_effects import VarianceComponents
 from spectral_spark.tree.weights import NodeWeights, node_weights
 
 ALL, GROUPED, OUTSIDE = "all", "grouped", "outside"
@@ -51,6 +53,8 @@ class MomentState:
     dropped : number of documents that were too short.
     level_squares : array of shape (depth + 1, pairs), what pair moments need (see ``moments.pair_moments``); None in
         states of version 0.1.0.
+    components : variance components of weighting "ess", if they are part of the sums. Where the sums of every node are
+        kept, they follow from the sums.
     """
 
     basis: Basis
@@ -65,6 +69,7 @@ class MomentState:
     sources: tuple[str, ...] = ()
     dropped: int = 0
     level_squares: np.ndarray | None = None
+    components: VarianceComponents | None = None
 
     @property
     def documents(self) -> int:
@@ -78,7 +83,23 @@ class MomentState:
     @cached_property
     def weights(self) -> NodeWeights:
         """Document weights for the current tree."""
-        return node_weights(self.census, self.weighting)
+        return node_weights(self.census, self.weighting, self.variances)
+
+    @property
+    def kept_by_node(self) -> bool:
+        """Whether the sums of every node are kept separately."""
+        return not any(isinstance(slot, str) for slot in self.slots)
+
+    @cached_property
+    def variances(self) -> VarianceComponents | None:
+        """Variance components of weighting "ess"; None for other weightings and in states of version 0.1.0."""
+        if self.weighting != "ess" or self.components is not None or not self.kept_by_node:
+            return self.components
+        tree, p, pairs = self.census.tree, self.basis.size, np.zeros(len(self.census.tree))
+        diagonal = np.eye(p)[pair_indices(p)] > 0
+        assert self.level_squares is not None
+        pairs[[tree.index(slot) for slot in self.slots]] = self._both.second[:, diagonal].sum(axis=1)
+        return variance_components(self.census, self.node_first, pairs, float(self.level_squares[:, diagonal].sum()))
 
     @property
     def effective_sample_size(self) -> float:
@@ -110,7 +131,10 @@ class MomentState:
             raise InputError("these moments hold no group statistics; collect them in the fit, or solve without groups")
         paths = set(self.groups.paths)
         inside = np.array([slot in (ALL, GROUPED) or slot in paths for slot in self.slots])
-        factor = self._node_factor[[self.census.tree.index(path) for path in self.groups.paths]]
+        nodes = [self.census.tree.index(path) for path in self.groups.paths]
+        if self.weighting == "ess" and self.kept_by_node:       # given the groups, there is no variance between them
+            return self._normalised(self._both.combined(1.0 * inside)), self.groups.averages(np.ones(len(nodes)))
+        factor = self._node_factor[nodes]
         return self._normalised(self._both.combined(self._slot_factor * inside)), self.groups.averages(factor)
 
     def mean_words(self) -> np.ndarray:
@@ -130,6 +154,10 @@ class MomentState:
                 means[nodes] *= share[nodes]
                 np.add.at(means, tree.parent[nodes], means[nodes])
             means[0] *= share[0]
+        elif self.variances is not None:
+            factor = self.weights.factor
+            means = tree.sum_below(self.node_first * factor[:, None])
+            means *= _inverse(tree.sum_below(factor * census.tokens))[:, None]
         else:
             own = census.tokens if self.weights.by_length else census.documents.astype(float)
             means = tree.sum_below(self.node_first) * _inverse(tree.sum_below(own))[:, None]
@@ -163,8 +191,9 @@ class MomentState:
     def noise_weights(self) -> tuple[np.ndarray, np.ndarray]:
         """Documents by η/(m−1), η summing to one: the mean of each bin and how many it holds, shapes (bins,)."""
         filled = self.noise[self.noise[:, 0] > 0.5]
-        kept_by_node = not any(isinstance(slot, str) for slot in self.slots)
-        weight = self.documents if self.weighting == "uniform" and kept_by_node else self._total.totals[0, 0]
+        weight = self._total.totals[0, 0]
+        if self._follows_tree and self.kept_by_node:
+            weight = self.tokens if self.weights.by_length else self.documents
         return filled[:, 1] / filled[:, 0] / weight, filled[:, 0]
 
     def __add__(self, other: "MomentState") -> "MomentState":
@@ -215,8 +244,12 @@ class MomentState:
 
     @cached_property
     def _node_factor(self) -> np.ndarray:
-        """The factor of a document's own weight (m or 1) at each node: one unless nodes are averaged uniformly."""
-        return self.weights.factor if self.weighting == "uniform" else np.ones(len(self.census.tree))
+        """The factor of a document's own weight (m or 1) at each node: one unless weights follow the tree."""
+        return self.weights.factor if self._follows_tree else np.ones(len(self.census.tree))
+
+    @property
+    def _follows_tree(self) -> bool:
+        return self.weighting == "uniform" or self.variances is not None
 
     @cached_property
     def _slot_factor(self) -> np.ndarray:
@@ -296,11 +329,14 @@ def _check_compatible(a: MomentState, b: MomentState) -> None:
         mine, theirs = getattr(a, name), getattr(b, name)
         if mine != theirs:
             raise InputError(f"moments: {name} is {mine!r} in one state and {theirs!r} in the other")
-    if a.weighting == "uniform" and any(isinstance(slot, str) for slot in a.slots + b.slots):
+    if a._follows_tree != b._follows_tree:
+        raise InputError("moments: weighting 'ess' counts all documents equally in one state, which version 0.1.0 has "
+                         "collected, and follows the tree in the other; fit the older one again")
+    if a._follows_tree and not (a.kept_by_node and b.kept_by_node):
         size = node_state_bytes(a.basis.vocab_size, a.basis.size, len(a.census.tree))
         raise InputError(
-            "moments: with weighting 'uniform' every document's weight changes when the tree grows; collect the states "
-            f"per node (about {size / 2**20:.0f} MiB for this tree) or use weighting 'tokens' or 'ess'"
+            f"moments: with weighting {a.weighting!r} every document's weight changes when the tree grows; collect the "
+            f"states per node (about {size / 2**20:.0f} MiB for this tree) or use weighting 'tokens'"
         )
 
 

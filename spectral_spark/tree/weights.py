@@ -7,6 +7,7 @@ import numpy as np
 from spectral_spark.data.settings import HDP
 from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.tree.census import Census
+from spectral_spark.tree.random_effects import VarianceComponents, random_effects
 
 WEIGHTINGS = HDP["weighting"].options
 
@@ -20,12 +21,18 @@ class NodeWeights:
     factor : array of shape (nodes,), zero where a node has no documents.
     by_length : whether a document's weight is proportional to its number of words.
     effective_sample_size : array of shape (nodes,), n_eff of the documents at or below each node: how many equally
-        weighted documents they are worth; at the root 1/‖η‖².
+        weighted documents they are worth; at the root 1/‖η‖². With variance components, how many independent documents
+        would give a mean as exact as the node's, which is fewer where the documents of a group resemble each other.
     """
 
     factor: np.ndarray
     by_length: bool
     effective_sample_size: np.ndarray
+
+    def realised_sample_size(self, census: Census) -> float:
+        """1/‖η‖² at the root: the sample size given the groups as they are."""
+        squares = census.tokens_squared if self.by_length else census.documents
+        return 1.0 / float(self.factor**2 @ squares)
 
 
 def document_weights(factor: np.ndarray, by_length: bool, nodes: np.ndarray, lengths: np.ndarray) -> np.ndarray:
@@ -41,15 +48,17 @@ def document_weights(factor: np.ndarray, by_length: bool, nodes: np.ndarray, len
     return factor[nodes] * (lengths if by_length else 1.0)
 
 
-def node_weights(census: Census, weighting: str) -> NodeWeights:
+def node_weights(census: Census, weighting: str, components: VarianceComponents | None = None) -> NodeWeights:
     """Weights of the documents in a tree.
 
     Parameters
     ----------
     census : documents and words per node, after drops.
     weighting : ``"uniform"``: every node averages its children and its own documents (the paper);
-        ``"ess"``: children are weighted by their effective sample size, which makes all documents equal;
+        ``"ess"``: children are weighted by the inverse of their variance (formulas §15), documents within a node by
+        their words; without variance components, as in version 0.1.0, all documents are equal;
         ``"tokens"``: documents are weighted by their number of words.
+    components : what ``"ess"`` weights with; not used otherwise.
     """
     if weighting not in WEIGHTINGS:
         raise SettingsError(f"weighting = {weighting!r}: choose one of {', '.join(WEIGHTINGS)}")
@@ -59,6 +68,9 @@ def node_weights(census: Census, weighting: str) -> NodeWeights:
     if weighting == "uniform":
         return _uniform(census)
     has_documents = census.documents > 0
+    if weighting == "ess" and components is not None:
+        found = random_effects(census, components)
+        return NodeWeights(found.factor, True, found.effective_sample_size)
     if weighting == "ess":
         return NodeWeights(has_documents / documents[0], False, documents.astype(float))
     if not tokens[0] > 0:

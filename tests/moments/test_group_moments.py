@@ -76,7 +76,8 @@ def test_plug_in_averages(brute: SimpleNamespace, weighting: str, node_states: b
     state = collect(brute, counts, nodes, weighting, "plug-in", node_states=node_states)
     moments, found = state.grouped()
     phi1, phi2 = projected(brute, counts)
-    u, eta = weights_of(counts, nodes, weighting)
+    by_words = weighting == "ess" and node_states          # given the groups, words count
+    u, eta = weights_of(counts, nodes, "tokens" if by_words else weighting)
     x2, x3, j3 = np.zeros((P, P)), np.zeros((P, P, P)), np.zeros((P, P, P))
     for node in SIZES:
         own = np.flatnonzero(nodes == node)
@@ -88,7 +89,7 @@ def test_plug_in_averages(brute: SimpleNamespace, weighting: str, node_states: b
         j3 += share * sym3(second, mean)
     for array, true in ((found.second, x2), (found.third, x3), (found.mixed, j3)):
         assert np.abs(array - true).max() < 1e-12 * np.abs(true).max()
-    root = state.root()
+    root = state.root() if not by_words else collect(brute, counts, nodes, "tokens", "plug-in").root()
     assert np.allclose(moments.third, root.third, rtol=1e-12, atol=1e-15)  # every document is in a group
 
 
@@ -99,7 +100,8 @@ def test_averages_over_distinct_documents(brute: SimpleNamespace, weighting: str
     state = collect(brute, counts, nodes, weighting, "distinct", node_states=node_states)
     moments, found = state.grouped()
     phi1, phi2 = projected(brute, counts)
-    u, eta = weights_of(counts, nodes, weighting)
+    by_words = weighting == "ess" and node_states          # given the groups, words count
+    u, eta = weights_of(counts, nodes, "tokens" if by_words else weighting)
     x2, x3, j3 = np.zeros((P, P)), np.zeros((P, P, P)), np.zeros((P, P, P))
     inside = np.isin(nodes, list(SIZES))
     for node in SIZES:
@@ -118,6 +120,9 @@ def test_averages_over_distinct_documents(brute: SimpleNamespace, weighting: str
     _, second, third = brute.moments(counts[inside], eta[inside] / eta[inside].sum(), basis().projection)
     assert np.abs(moments.second - second).max() < 1e-12 * np.abs(second).max()
     assert np.abs(moments.third - third).max() < 1e-12 * np.abs(third).max()
+    if by_words:
+        weights = node_weights(state.census, "ess", state.variances)
+        eta = document_weights(weights.factor, True, nodes, counts.sum(axis=1).astype(float))
     _, _, everything = brute.moments(counts, eta, basis().projection)
     assert np.abs(state.root().third - everything).max() < 1e-12 * np.abs(everything).max()
 

@@ -62,7 +62,7 @@ def test_every_level_equals_brute_force(brute: SimpleNamespace, corpus: Simulate
     state = collect(brute, corpus, np.ones(corpus.batch.n_documents, bool), weighting)
     pairs = state.pairs()
     assert pairs is not None
-    expected, weights = all_pairs(corpus, state.basis.projection, weighting == "tokens")
+    expected, weights = all_pairs(corpus, state.basis.projection, weighting != "uniform")
     np.testing.assert_allclose(pairs.levels, expected, rtol=1e-9, atol=1e-12 * np.abs(expected).max())
     np.testing.assert_allclose(pairs.weights, weights, rtol=1e-9)
     np.testing.assert_array_equal(pairs.inside, state.root().second)
