@@ -21,7 +21,7 @@ fi
 run_date=$1 store=${2%/} input=$3
 shift 3
 refuse() { echo "nightly: $1" >&2; exit 2; }
-[[ $run_date =~ ^[0-9]{4}-[0-9]{2}-[0-9]{2}$ ]] || refuse "RUN_DATE '$run_date' is not YYYY-MM-DD"
+[[ $run_date =~ ^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$ ]] || refuse "RUN_DATE '$run_date' is not YYYY-MM-DD"
 read -ra run <<< "${SPECTRAL_SPARK:-spectral-spark}"       # on a cluster: a script that calls spark-submit jobs/VERB.py
 command -v "${run[0]}" > /dev/null || refuse "there is no command '${run[0]}'; set PATH or SPECTRAL_SPARK"
 name=run_date=$run_date night=$store/run_date=$run_date nights=$store/nights
@@ -108,7 +108,7 @@ if [ ! -e "$night/corpus" ] && ! has_documents; then
 fi
 mkdir -p "$night"
 exec 9> "$store/.lock"
-flock --timeout "${LOCK_SECONDS:-86400}" 9 || refuse "another night is still at work in '$store'"
+flock --timeout "${LOCK_SECONDS:-86400}" 9 || { echo "nightly: another night is still at work in '$store'" >&2; exit 1; }
 for name_of_step in ${STEPS:-ingest model evaluate report}; do
     case $name_of_step in
         ingest) ingest "$@" ;;
