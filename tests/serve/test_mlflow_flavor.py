@@ -11,6 +11,7 @@ from spectral_spark.errors import InputError
 from spectral_spark.files.directories import new_directory
 from spectral_spark.files.formats import MODEL_KIND, MODEL_VERSION
 from spectral_spark.files.model_files import NodeTable, TopicModelFiles, write_model_files
+from spectral_spark.ml.mlflow_tracking import TrackedProgress, log_result, tracked_run
 from spectral_spark.serve import mlflow_flavor
 from spectral_spark.serve.topic_model import TopicModel
 
@@ -76,3 +77,31 @@ def test_wrong_columns_and_other_models_are_refused(saved: str, tmp_path: Path) 
     )
     with pytest.raises(InputError, match="is not a topic model that"):
         mlflow_flavor.load_model(str(tmp_path / "other"))
+
+
+def test_passes_are_tracked_and_a_server_that_fails_does_not_end_the_fit(
+    store: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with mlflow.start_run() as run:
+        progress = TrackedProgress()
+        progress.skip()
+        for at in range(2):
+            with progress.watch(None, "refine 1", at, 2):
+                pass
+        monkeypatch.setattr(mlflow, "set_tag", lambda *given: (_ for _ in ()).throw(OSError("no route to the server")))
+        for name in ("settle", "check"):
+            with progress.watch(None, name):
+                pass
+    history = mlflow.MlflowClient().get_metric_history(run.info.run_id, "pass_seconds")
+    assert [metric.step for metric in history] == [2]
+    assert caplog.text.count("no route to the server") == 1
+
+
+def test_a_result_is_logged_with_its_report_and_model(saved: str, store: None) -> None:
+    with tracked_run("topics", "night") as tracked:
+        assert tracked
+        assert log_result(saved) == []
+    run = mlflow.last_active_run()
+    assert {item.path for item in mlflow.MlflowClient().list_artifacts(run.info.run_id)} >= {"report.html"}
+    assert run.info.status == "FINISHED"
+    assert run.info.run_name == "night"

@@ -42,6 +42,8 @@ FLAGS = (
          metavar="MODEL"),
     Flag("basis", "collect the moments in this basis (see 'spectral-spark basis'), so that they can be added to those "
          "of other fits in the same basis", metavar="BASIS", expert=True),
+    Flag("mlflow", "track the fit in this experiment of MLflow: its settings, passes and losses, the report and the "
+         "model; MLFLOW_TRACKING_URI says where", metavar="EXPERIMENT", expert=True),
     *CHECKPOINT_FLAGS,
     OVERWRITE,
 )
@@ -63,6 +65,10 @@ def estimator(vocabulary: tuple[str, ...], **parameters: Any) -> "SpectralHDP":
 
 
 def plan(settings: Namespace) -> list[str]:
+    if settings.mlflow:
+        from spectral_spark.ml.mlflow_tracking import check_mlflow
+
+        check_mlflow()
     manifest = corpus_manifest(settings.corpus)
     output_is_free(
         settings.model, settings.overwrite, "--model", kind=MODEL_KIND,
@@ -139,10 +145,15 @@ def run(run: "CommandRun", settings: Namespace) -> None:
     from spectral_spark.files.locking import only_writer
     from spectral_spark.ingest.corpus_store import open_corpus
     from spectral_spark.ingest.translate import in_vocabulary, translated
+    from spectral_spark.ml.mlflow_tracking import TrackedProgress, log_result, tracked_run
     from spectral_spark.moments.basis import load_shared_basis
 
     spark = run.spark
-    with only_writer(settings.model), resuming(settings, settings.model) as kept, run.terminal.doing("fitting"):
+    remarks: list[str] = []
+    with (
+        only_writer(settings.model), resuming(settings, settings.model) as kept, run.terminal.doing("fitting"),
+        tracked_run(settings.mlflow, title_of(settings.corpus)) as tracked,
+    ):
         corpus = open_corpus(spark, settings.corpus)
         documents, words, basis = corpus.documents("train"), corpus.vocabulary, None
         if settings.basis:
@@ -154,13 +165,15 @@ def run(run: "CommandRun", settings: Namespace) -> None:
             documents = in_vocabulary(documents, corpus.vocabulary, words)
         wanted = parameters(settings) if first is None else _all_parameters(settings)
         hdp = estimator(words, checkpointDir=kept, **wanted).setBasis(basis).setInitialModel(first)
-        hdp.setProgress(run.passes)
+        hdp.setProgress(TrackedProgress(run.passes) if tracked else run.passes)
         model = hdp.fit(documents).setCorpus(
             title_of(settings.corpus), corpus.manifest["dropped"], corpus.manifest["documents"].get("test", 0),
             corpus.manifest.get("cut_words"),
         ).setTextRecipe(text_recipe(corpus.manifest, first))
         save(model, settings.model, settings.overwrite)
-    run.terminal.say(*summary_lines(model, settings.model, run.seconds))
+        if tracked:
+            remarks = log_result(settings.model)
+    run.terminal.say(*summary_lines(model, settings.model, run.seconds), *(f"  {remark}" for remark in remarks))
 
 
 def _starting_model(settings: Namespace) -> "SpectralHDPModel | None":
