@@ -13,7 +13,10 @@ from spectral_spark.cli.flags import Flag, spark_setting
 if TYPE_CHECKING:
     from spectral_spark.cli.run import CommandRun
 
-ORDER = ("demo", "ingest", "fit", "topics", "infer", "score", "evaluate", "update", "report", "basis", "ibp")
+ORDER = (
+    "demo", "ingest", "fit", "topics", "labels", "infer", "score", "exemplars", "compare", "explain", "evaluate",
+    "choose", "update", "report", "basis", "ibp",
+)
 
 COMMON = (
     Flag("config", "settings of this run, a TOML file with a table per verb; flags win over it", metavar="FILE.toml"),

@@ -55,6 +55,11 @@ class Staging:
             sink.write(data)
         self._files[name] = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
+    def write_unlisted(self, name: str, data: bytes) -> None:
+        """A file that people may edit later: the manifest does not mention it."""
+        self.write_bytes(name, data)
+        del self._files[name]
+
     def write_json(self, name: str, value: Any) -> None:
         self.write_bytes(name, (json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode())
 
@@ -114,6 +119,11 @@ class SavedDirectory:
     path: str
     manifest: dict[str, Any]
     _filesystem: fs.FileSystem
+
+    @property
+    def filesystem(self) -> fs.FileSystem:
+        """Where the directory lies."""
+        return self._filesystem
 
     def names(self) -> list[str]:
         return sorted(self.manifest["files"])

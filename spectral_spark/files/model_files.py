@@ -2,6 +2,7 @@
 
 ``topics/``, ``vocabulary/`` and ``nodes/`` are Parquet, ``summary.json`` the run report, ``metadata/`` the parameters,
 ``moments/`` the additive state (see ``moments.moment_state``), ``evaluation.json`` and ``changes.json`` are optional.
+``labels.toml`` holds the names that people gave to topics (see ``files.labels_file``).
 """
 
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ import pyarrow as pa
 from spectral_spark.errors import FormatError
 from spectral_spark.files.directories import SavedDirectory, Staging, open_directory
 from spectral_spark.files.formats import MODEL_KIND, MODEL_VERSION
+from spectral_spark.files.labels_file import LABELS_TOML, labels_text, read_labels
 from spectral_spark.files.safe_reading import damaged, reading
 from spectral_spark.files.table_columns import (
     check_order,
@@ -68,6 +70,7 @@ class TopicModelFiles:
     summary : the run report (``summary.json``).
     metadata : parameters of the fit (``metadata/``).
     evaluation, changes : ``evaluation.json`` / ``changes.json`` (how topics moved in an update), None when absent.
+    labels : names that people gave to topics, by the topic's number (``labels.toml``).
     """
 
     topics: np.ndarray
@@ -78,6 +81,7 @@ class TopicModelFiles:
     metadata: dict[str, Any] = field(default_factory=dict)
     evaluation: dict[str, Any] | None = None
     changes: dict[str, Any] | None = None
+    labels: Mapping[int, str] = field(default_factory=dict)
 
 
 def write_model_files(staging: Staging, files: TopicModelFiles) -> None:
@@ -107,6 +111,8 @@ def write_model_files(staging: Staging, files: TopicModelFiles) -> None:
         staging.write_json("evaluation.json", files.evaluation)
     if files.changes is not None:
         staging.write_json("changes.json", files.changes)
+    if files.labels:
+        staging.write_unlisted(LABELS_TOML, labels_text(files.labels).encode())
 
 
 def read_model_files(path: str) -> TopicModelFiles:
@@ -134,6 +140,7 @@ def model_files_from(saved: SavedDirectory) -> TopicModelFiles:
             topics, weights, vocabulary, nodes, summary, saved.read_object(METADATA),
             saved.read_object("evaluation.json") if saved.has("evaluation.json") else None,
             saved.read_object("changes.json") if saved.has("changes.json") else None,
+            read_labels(saved.filesystem, saved.path, topics.shape[1]),
         )
 
 

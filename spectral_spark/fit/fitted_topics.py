@@ -1,6 +1,7 @@
 """The results of a fit: topics as they pass from step to step, and the model put together from them."""
 
 import platform
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,6 +63,7 @@ class FittedTopics:
     changes : how topics moved in an update, or None.
     known : which documents are in the moments; None in a model of version 0.1.0.
     sample : documents that stand for all of them in updates, or None.
+    labels : names that people gave to topics, by the topic's number.
     """
 
     topics: np.ndarray
@@ -74,6 +76,7 @@ class FittedTopics:
     changes: dict[str, Any] | None = None
     known: KnownDocuments | None = None
     sample: KeptSample | None = None
+    labels: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
     def from_files(
@@ -83,7 +86,7 @@ class FittedTopics:
         summary = FitSummary.fromDict(files.summary)
         return cls(
             files.topics, files.weights, files.vocabulary, files.nodes, summary, moments,
-            float(summary.document_concentration or 1.0), files.changes, known, sample,
+            float(summary.document_concentration or 1.0), files.changes, known, sample, files.labels,
         )
 
 

@@ -87,7 +87,7 @@ class DocumentInput(SpectralHDPModelParams):
             _require(frame, name, "pathCols" if several else "pathCol")
         if not several and not isinstance(frame.schema[single].dataType, StringType):
             return frame, single, ()
-        levels = F.array(*(_column(frame, name, "pathCols").cast("string") for name in names))
+        levels = F.array(*(frame_column(frame, name, "pathCols").cast("string") for name in names))
         return frame.withColumn(_PATH, levels), _PATH, (_PATH,)
 
 
@@ -103,7 +103,7 @@ def training_documents(
             words = discovered_vocabulary(dataset.schema, prepared.columns.features)
         yield TrainingDocuments(prepared.frame, prepared.columns, words, source._value("vocabSize"))
         return
-    text_column = _column(dataset, text, "textCol")
+    text_column = frame_column(dataset, text, "textCol")
     recipe = recipe or _recipe(source)
     if words:
         prepared = source._prepared(dataset, counter=TextCounter(recipe, words))
@@ -114,8 +114,8 @@ def training_documents(
     cut = VocabularyCut(
         source._value("vocabSize") or VOCABULARY_SIZE, source.getMinDocuments(), source.getMaxDocumentShare()
     )
-    group = _column(frame, path, "pathCol").cast("array<string>") if path else F.array().cast("array<string>")
-    name = _column(frame, key, "idCol") if key else F.lit(None)
+    group = frame_column(frame, path, "pathCol").cast("array<string>") if path else F.array().cast("array<string>")
+    name = frame_column(frame, key, "idCol") if key else F.lit(None)
     with documents_from_text(text_column, group, name, frame, recipe, cut) as (documents, chosen):
         columns = DocumentColumns(None, "terms", "counts", "path" if path else None, "doc_id" if key else None)
         yield TrainingDocuments(documents, columns, chosen, None, recipe)
@@ -128,12 +128,12 @@ def _recipe(source: DocumentInput) -> TextRecipe:
 
 
 def _with_words(frame: DataFrame, text: str, counter: TextCounter) -> DataFrame:
-    counted = add_counted(frame, _column(frame, text, "textCol"), _WORDS, counter)
+    counted = add_counted(frame, frame_column(frame, text, "textCol"), _WORDS, counter)
     parts = {f"{_WORDS}_{name}": F.col(_WORDS)[name] for name in ("terms", "counts")}
     return counted.withColumns(parts).drop(_WORDS)
 
 
-def _column(frame: DataFrame, name: str, parameter: str) -> Column:
+def frame_column(frame: DataFrame, name: str, parameter: str) -> Column:
     """A column by its name, whatever characters that has."""
     _require(frame, name, parameter)
     return F.col("`" + name.replace("`", "``") + "`")

@@ -10,11 +10,11 @@ from spectral_spark.engine.progress import Progress
 from spectral_spark.fit.fitted_topics import FittedTopics
 from spectral_spark.fit.merge import merge_topics
 from spectral_spark.fit.update import UpdateOptions, update_topics
-from spectral_spark.ml.topic_inference import TopicInference
+from spectral_spark.ml.topic_answers import TopicAnswers
 from spectral_spark.text.text_recipe import TextRecipe
 
 
-class TopicUpdates(TopicInference):
+class TopicUpdates(TopicAnswers):
     """A topic model that changes with its corpus. A change returns a new model."""
 
     _progress = Progress()
@@ -85,13 +85,18 @@ class TopicUpdates(TopicInference):
         fitted = update_topics(
             self._fitted, ready.frame, ready.columns, options, replay=again, progress=self._progress
         )
-        return self._with(fitted)
+        return self._with(self._labelled(fitted))
 
     def merge(self, other: Self) -> Self:
         """A model of the documents of both. Both must have been fitted in the same basis; no documents are read."""
-        return self._with(
-            merge_topics(self._fitted, other._fitted, spark=SparkSession.active(), progress=self._progress)
-        )
+        fitted = merge_topics(self._fitted, other._fitted, spark=SparkSession.active(), progress=self._progress)
+        return self._with(self._labelled(fitted))
+
+    def _labelled(self, fitted: FittedTopics) -> FittedTopics:
+        """The updated topics with the labels of the topics that they were before."""
+        before = {topic["topic"]: topic["previous"] for topic in (fitted.changes or {}).get("topics", [])}
+        known = self._fitted.labels
+        return replace(fitted, labels={now: known[old] for now, old in before.items() if old in known})
 
     def _with(self, fitted: FittedTopics) -> Self:
         model: Self = self._copyValues(type(self)(fitted, self._recipe))

@@ -1,12 +1,16 @@
 """What a topic model knows: topics, words, the document tree, the run report and the moments."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from spectral_spark.errors import InputError
+from spectral_spark.files.labels_file import checked_labels
 from spectral_spark.files.model_files import NodeTable, TopicModelFiles
 from spectral_spark.fit.fit_summary import FitSummary
 from spectral_spark.fit.fitted_topics import FittedTopics
@@ -15,6 +19,7 @@ from spectral_spark.ml.persistence import params_metadata
 from spectral_spark.ml.plots import ModelPictures
 from spectral_spark.moments.basis import Basis
 from spectral_spark.moments.moment_state import MomentState
+from spectral_spark.report.topic_names import topic_names
 from spectral_spark.text.text_recipe import TextRecipe
 
 
@@ -80,6 +85,21 @@ class TopicView(ModelPictures, DocumentInput):
         """Topics of shape (d, k); columns are positive and sum to one."""
         return self._fitted.topics
 
+    @property
+    def labels(self) -> list[str]:
+        """One short name per topic: the one that people gave (``setLabels``, ``labels.toml``), or its most distinctive
+        words."""
+        return topic_names(self.files)
+
+    def setLabels(self, labels: Mapping[int, str]) -> Self:
+        """Name topics: numbers of topics with their labels. Every output shows them, and updates carry them on.
+
+        Labels that were given before are replaced; an empty mapping removes them all.
+        """
+        self._fitted = replace(self._fitted, labels=checked_labels(labels, self.k))
+        self.__dict__.pop("files", None)
+        return self
+
     def describeTopics(self, maxTermsPerTopic: int = 10) -> DataFrame:
         """The heaviest words of each topic: topic, weight, termIndices, terms (null if unknown), termWeights."""
         count = min(maxTermsPerTopic, self.vocabSize)
@@ -119,5 +139,5 @@ class TopicView(ModelPictures, DocumentInput):
         fitted = self._fitted
         return TopicModelFiles(
             fitted.topics, fitted.weights, fitted.vocabulary, fitted.nodes, fitted.summary.toDict(),
-            params_metadata(self), changes=fitted.changes,
+            params_metadata(self), changes=fitted.changes, labels=fitted.labels,
         )

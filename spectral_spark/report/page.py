@@ -104,7 +104,8 @@ def _topic_rows(files: TopicModelFiles) -> list[dict[str, Any]]:
     labels, coherence = topic_labels(files, _WORDS_IN_TABLE), topic_coherence(files, files.evaluation)
     order = sorted(range(len(labels)), key=lambda topic: (-files.weights[topic], topic))
     return [
-        {"number": t, "share": float(files.weights[t]), "words": labels[t], "coherence": coherence[t]} for t in order
+        {"number": t, "share": float(files.weights[t]), "label": files.labels.get(t), "words": labels[t],
+         "coherence": coherence[t]} for t in order
     ]
 
 

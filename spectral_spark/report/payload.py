@@ -75,7 +75,7 @@ def _topics(files: TopicModelFiles, shares: np.ndarray, evaluation: Mapping[str,
     nearest = np.argsort(distances + np.diag(np.full(len(distances), np.inf)), axis=1, kind="stable")[:, :_SIMILAR]
     return {
         "weights": [float(f"{weight:.6g}") for weight in files.weights],
-        "labels": topic_labels(files),
+        "labels": [[files.labels[t]] if t in files.labels else words for t, words in enumerate(topic_labels(files))],
         "groups": topic_groups(distances).tolist(),
         "coherence": topic_coherence(files, evaluation),
         "sharedWords": shared_top_words(files.topics),

@@ -6,6 +6,7 @@ import numpy as np
 
 from spectral_spark.files.model_files import TopicModelFiles
 from spectral_spark.report.payload import topic_labels, vocabulary_of
+from spectral_spark.report.topic_names import measured_words, topic_names
 
 
 def topic_table(files: TopicModelFiles, words: int = 10) -> list[dict[str, Any]]:
@@ -14,9 +15,11 @@ def topic_table(files: TopicModelFiles, words: int = 10) -> list[dict[str, Any]]
     Returns
     -------
     list of dicts with ``topic`` (its number), ``share`` (of the words of the corpus), ``words`` (the most frequent
-    first), ``probabilities`` (theirs in the topic) and ``distinctive`` (words by relevance, which set the topic apart).
+    first), ``probabilities`` (theirs in the topic), ``distinctive`` (frequent and exclusive words, which set the topic
+    apart), ``label`` (the name that people gave, or the first distinctive words), ``named`` (whether people gave it),
+    ``lift`` and ``relevance`` (words by these measures, see ``report.topic_names``).
     """
-    names, distinctive = vocabulary_of(files), topic_labels(files, words)
+    vocabulary, distinctive, names = vocabulary_of(files), topic_labels(files, words), topic_names(files)
     rows = []
     for topic in np.argsort(-files.weights, kind="stable"):
         column = files.topics[:, topic]
@@ -24,8 +27,12 @@ def topic_table(files: TopicModelFiles, words: int = 10) -> list[dict[str, Any]]
         rows.append({
             "topic": int(topic),
             "share": float(files.weights[topic]),
-            "words": [names[word] for word in best],
+            "words": [vocabulary[word] for word in best],
             "probabilities": [float(column[word]) for word in best],
             "distinctive": distinctive[topic],
+            "label": names[topic],
+            "named": int(topic) in files.labels,
+            "lift": measured_words(files, int(topic), "lift", words),
+            "relevance": measured_words(files, int(topic), "relevance", words),
         })
     return rows

@@ -80,8 +80,9 @@ def _explained(model: "TopicModel", texts: list[str], path: list[str] | None) ->
 
 def table_lines(model: "TopicModel", found: list["Explanation"], topics: int) -> list[str]:
     """For people: the largest topics of each text, and the words of the text that speak for them."""
-    labels = [" ".join(words) for words in model.first_words(3)]
-    width = max(map(len, labels))
+    labels = [printable(model.files.labels.get(topic, " ".join(words)))
+              for topic, words in enumerate(model.first_words(3))]
+    width = max(len("its name or first words"), *map(len, labels))
     lines: list[str] = []
     for number, explanation in enumerate(found, 1):
         if len(found) > 1:
@@ -89,7 +90,7 @@ def table_lines(model: "TopicModel", found: list["Explanation"], topics: int) ->
         if not explanation.known:
             lines.append("  no word of this text is known to the model")
             continue
-        lines.append(f"topic  share  {'its first words':<{width}}  words of the text that speak for it")
+        lines.append(f"topic  share  {'its name or first words':<{width}}  words of the text that speak for it")
         for topic in explanation.topics[:topics]:
             words = ", ".join(_counted(word, times) for word, times in topic.words[:WORDS])
             lines.append(f"{topic.topic:>5}  {topic.share:>5.1%}  {labels[topic.topic]:<{width}}  {words or '(none)'}")

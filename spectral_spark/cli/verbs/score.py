@@ -47,14 +47,14 @@ def run(run: "CommandRun", settings: Namespace) -> None:
     from spectral_spark.files.locking import only_writer
     from spectral_spark.files.model_files import read_model_files
     from spectral_spark.ingest.corpus_store import open_corpus
-    from spectral_spark.report.payload import topic_labels
+    from spectral_spark.report.topic_names import topic_names
 
     spark = run.spark
     with only_writer(settings.output), run.terminal.doing("scoring"):
         corpus = open_corpus(spark, settings.corpus)
         model = SpectralHDPModel.load(settings.model)
         documents = corpus.documents(None if settings.split in (None, "all") else settings.split)
-        labels = [" ".join(words) for words in topic_labels(read_model_files(settings.model), WORDS_IN_LABEL)]
+        labels = topic_names(read_model_files(settings.model), WORDS_IN_LABEL)
         scored = scores(model, documents, corpus.vocabulary, labels)
         written = write_parquet(
             scored, settings.output, SCORES_KIND, SCORES_VERSION, overwrite=settings.overwrite
@@ -122,9 +122,9 @@ VERB = Verb(
     summary="infer the topics of every document",
     description=(
         "Infer each document's topic shares with a fitted model, given its place in the tree, and write Parquet with\n"
-        "one row per document: doc_id string, path array<string>, topic int (the largest), label string (its first\n"
-        "words), words long, unknownShare double (share of the words that the model does not know), and\n"
-        "topicDistribution array<double>."
+        "one row per document: doc_id string, path array<string>, topic int (the largest), label string (its name,\n"
+        "or its first distinctive words), words long, unknownShare double (share of the words that the model does not\n"
+        "know), and topicDistribution array<double>."
     ),
     example="spectral-spark score --corpus out/corpus --model out/model --output out/scores",
     flags=(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from spectral_spark.cli.run import CommandRun
 
 FORMATS = ("table", "csv", "json")
+MEASURES = ("probability", "frex", "lift", "relevance")
 WORDS = 10
 
 
@@ -32,22 +33,32 @@ def run(run: "CommandRun", settings: Namespace) -> None:
     from spectral_spark.report.topic_table import topic_table
 
     rows = topic_table(read_model_files(settings.model), settings.words or WORDS)
+    column = {"frex": "distinctive", "lift": "lift", "relevance": "relevance"}.get(settings.by or "", "words")
+    if settings.format != "json":
+        rows = [{**row, "words": row[column]} for row in rows]
     write = {"table": table_lines, "csv": csv_lines, "json": json_lines}[settings.format or "table"]
     run.terminal.print(*write(rows))
 
 
 def table_lines(rows: list[dict[str, Any]]) -> list[str]:
     """One line per topic for people to read, the largest topic first."""
+    named = [printable(row["label"]) if row["named"] else "" for row in rows]
+    width = max(map(len, named), default=0)
+    label = f"{'label':<{max(width, 5)}}  " if width else ""
     return [
-        "topic  share of words  words, the most frequent first",
-        *(f"{row['topic']:>5}  {row['share']:>14.1%}  {' '.join(row['words'])}" for row in rows),
+        f"topic  share of words  {label}words",
+        *(f"{row['topic']:>5}  {row['share']:>14.1%}  {f'{name:<{max(width, 5)}}  ' if width else ''}"
+          f"{' '.join(row['words'])}" for row, name in zip(rows, named, strict=True)),
     ]
 
 
 def csv_lines(rows: list[dict[str, Any]]) -> list[str]:
     """A header and one line per topic; words are separated by spaces."""
     lines = []
-    for values in (("topic", "share", "words"), *((r["topic"], r["share"], " ".join(r["words"])) for r in rows)):
+    for values in (
+        ("topic", "share", "words", "label"),
+        *((r["topic"], r["share"], " ".join(r["words"]), r["label"]) for r in rows),
+    ):
         buffer = io.StringIO()
         csv.writer(buffer, lineterminator="").writerow([printable(str(value)) for value in values])
         lines.append(buffer.getvalue())
@@ -55,7 +66,7 @@ def csv_lines(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def json_lines(rows: list[dict[str, Any]]) -> list[str]:
-    """One JSON list with an object per topic: topic, share, words, probabilities, distinctive."""
+    """One JSON list with an object per topic; ``report.topic_table`` says what it holds."""
     inner = [_json(row) for row in rows]
     return ["[", *(f"  {text}{',' if at < len(inner) else ''}" for at, text in enumerate(inner, 1)), "]"]
 
@@ -70,13 +81,16 @@ VERB = Verb(
     summary="list all topics of a model with their words",
     description=(
         "List every topic of a fitted model, the largest first: its number, its share of the words of the corpus, and\n"
-        "its most frequent words. CSV and JSON are for other programs; JSON also has the words' probabilities and the\n"
-        "words that set the topic apart from the others. Reads the model's files only, so no Spark is started."
+        "its words, with the labels that people gave ('spectral-spark labels'). CSV and JSON are for other programs;\n"
+        "JSON also has the words' probabilities and the words by every measure. Reads the model's files only, so no\n"
+        "Spark is started."
     ),
     example="spectral-spark topics out/model --words 15",
     flags=(
         Flag("model", "a fitted model; may be given without the flag's name", metavar="MODEL", required=True),
         Flag("format", "table (default), csv or json", choices=FORMATS),
+        Flag("by", "order of the words: probability (default), frex (frequent and exclusive), lift or relevance",
+             choices=MEASURES),
         Flag("words", f"words of each topic (default {WORDS})", whole_number(1), "N"),
     ),
     plan=plan,
