@@ -176,7 +176,7 @@ def test_topics_are_described_and_documents_ranked(model: TopicModel) -> None:
 def test_topics_go_to_csv(model: TopicModel, tmp_path: Path) -> None:
     model.to_csv(str(tmp_path / "topics.csv"), words=4)
     table = pd.read_csv(tmp_path / "topics.csv", float_precision="round_trip")
-    assert list(table.columns) == ["topic", "share", "words"]
+    assert list(table.columns) == ["topic", "share", "words", "label"]
     assert table["words"].str.split().map(len).tolist() == [4, 4]
     assert table["share"].tolist() == [row["share"] for row in model.describe_topics()]
 
