@@ -4,11 +4,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from pyspark.ml.feature import CountVectorizer, RegexTokenizer
 from pyspark.sql import functions as F
 
 from spectral_spark import SpectralHDP, SpectralHDPModel
 from spectral_spark.ingest.demo_corpus import simulate_demo, write_demo
+
+pytestmark = pytest.mark.smoke
 
 
 def test_from_text_to_a_loaded_model(spark: Any, tmp_path: Path) -> None:

@@ -38,10 +38,11 @@ def accessors(table: SettingsTable) -> str:
 Generated from ``data/settings.py`` by ``python -m spectral_spark.cli.generate``: change the table, not this file.
 """
 
-{sequences}from typing import Any, Self
+{sequences}from typing import Any
 
 from pyspark.ml.param import Param
 from pyspark.ml.param.shared import {", ".join(sorted(_mixins(table)))}
+from typing_extensions import Self
 
 from spectral_spark.data.settings import {name}
 from spectral_spark.ml.table_params import TableParams, given_keywords, param

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from spectral_spark.engine.spark_versions import arrow_function
 from spectral_spark.files.directories import staged, write_table_manifest
 from spectral_spark.files.spark_paths import spark_location, spark_readable
 
@@ -37,11 +38,11 @@ def with_arrow_column(
     user-defined type such as Vector. In that case the function gets one more argument, to be ignored, which Spark can
     only compute row by row in a step of its own.
     """
-    compute = F.arrow_udf(function, kind)  # type: ignore[call-overload]
     if '"type":"udt"' not in frame.schema.json():
-        return frame.withColumn(name, compute(*arguments))
+        return frame.withColumn(name, arrow_function(frame, function, arguments, kind))
     marked = frame.withColumn(_ROW_BY_ROW, F.spark_partition_id())
-    return marked.withColumn(name, compute(*arguments, F.col(_ROW_BY_ROW))).drop(_ROW_BY_ROW)
+    ignored = [*arguments, F.col(_ROW_BY_ROW)]
+    return marked.withColumn(name, arrow_function(marked, function, ignored, kind)).drop(_ROW_BY_ROW)
 
 
 def write_parquet(frame: DataFrame, path: str, kind: str, version: int, *, overwrite: bool = False) -> int:

@@ -10,10 +10,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from pyspark.sql import SparkSession
+from typing_extensions import Self
 
 from spectral_spark.data.kernel import Kernel
 from spectral_spark.engine.pack_counts import BLOCK_DOCUMENTS, CountDecoder

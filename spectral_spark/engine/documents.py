@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, IntegralType, LongType, NumericType, StringType
 
+from spectral_spark.engine.spark_versions import frame_from_arrow, to_arrow
 from spectral_spark.errors import InputError
 
 # `array_contains` returns NULL if the array holds a null; this detects it without a lambda.
@@ -105,7 +106,7 @@ def inspect_documents(
 def without_documents(source: DocumentFrame, keys: np.ndarray) -> DocumentFrame | None:
     """The documents whose key is not among ``keys``; None if none is left."""
     spark = source.frame.sparkSession
-    unwanted = spark.createDataFrame(pa.table({"key": pa.array(np.unique(keys), pa.int64())}))
+    unwanted = frame_from_arrow(spark, pa.table({"key": pa.array(np.unique(keys), pa.int64())}))
     frame = source.frame.join(F.broadcast(unwanted), "key", "left_anti").select(*source.frame.columns)
     row = frame.agg(*_facts(frame)).first()
     return replace(source, frame=frame, **_read_facts(row)) if row is not None and row["rows"] else None
@@ -136,7 +137,7 @@ def node_hashes(spark: SparkSession, paths: Sequence[Sequence[str]]) -> tuple[np
         "node": pa.array(range(len(paths)), pa.int32()),
         "path": pa.array([list(path) for path in paths], pa.list_(pa.string())),
     })
-    hashed = spark.createDataFrame(table).select("node", F.xxhash64("path").alias("hash")).toArrow()
+    hashed = to_arrow(frame_from_arrow(spark, table).select("node", F.xxhash64("path").alias("hash")))
     hashes, nodes = hashed["hash"].to_numpy(), hashed["node"].to_numpy()
     order = np.argsort(hashes)
     return hashes[order], nodes[order]

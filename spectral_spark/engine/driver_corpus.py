@@ -22,6 +22,7 @@ from spectral_spark.engine.corpus import NODE_COUNTS, Corpus, PathCounts
 from spectral_spark.engine.pack_counts import DROP_REASONS, joined_identities
 from spectral_spark.engine.packing import SORT_COLUMNS, Decoder, Packing
 from spectral_spark.engine.progress import Progress
+from spectral_spark.engine.spark_versions import to_arrow
 from spectral_spark.engine.sparse_rows import Partial, thinned
 from spectral_spark.engine.tree_sum import TreeSum
 
@@ -46,7 +47,7 @@ class DriverCorpus(Corpus):
         """Fetch, sort and pack: the rows that the executors would have made."""
         packing = self._packing
         columns = dict.fromkeys((*SORT_COLUMNS, *packing.columns))
-        documents = packing.frame.select(*columns).toArrow().combine_chunks()
+        documents = to_arrow(packing.frame.select(*columns)).combine_chunks()
         ordered = documents.sort_by([(name, "ascending") for name in SORT_COLUMNS]).combine_chunks()
         return pa.Table.from_batches(packing.packer(iter(ordered.to_batches())), packing.arrow_schema)
 

@@ -16,6 +16,7 @@ from spectral_spark.engine.pack_counts import DROP_REASONS, joined_identities
 from spectral_spark.engine.packing import SORT_COLUMNS, Decoder, Packing, task_count
 from spectral_spark.engine.partial_states import ROW_SCHEMA, assemble, encode, sum_by_row_blocks
 from spectral_spark.engine.progress import Progress
+from spectral_spark.engine.spark_versions import repartition_by_id, to_arrow
 from spectral_spark.engine.sparse_rows import Partial, flattened, thinned
 from spectral_spark.engine.tree_sum import TreeSum
 
@@ -31,7 +32,7 @@ class ExecutorCorpus(Corpus):
         shift = (packing.shards // tasks).bit_length() - 1
         self.data = packing.data
         self.frame = (
-            packing.frame.repartitionById(tasks, F.shiftright("shard", shift))
+            repartition_by_id(packing.frame, tasks, F.shiftright("shard", shift))
             .sortWithinPartitions(*SORT_COLUMNS)
             .select("shard", *packing.columns)
             .mapInArrow(packing.packer, packing.schema)
@@ -45,12 +46,11 @@ class ExecutorCorpus(Corpus):
         ).first()
         dropped = {reason: int(totals[reason] or 0) for reason in DROP_REASONS} if totals else {}
         columns = {"paths": "path", "hashes": "hash"} | {name: name for name in NODE_COUNTS}
-        rows = (
+        rows = to_arrow(
             self.frame.select(F.explode(F.arrays_zip(*(f"tree_{column}" for column in columns))).alias("node"))
             .select(*(F.col(f"node.tree_{column}").alias(name) for column, name in columns.items()))
             .groupBy("hash", "path")
             .agg(*(_whole_sum(name).alias(name) for name in NODE_COUNTS))
-            .toArrow()
         )
         return PathCounts(
             int(totals["tokens"] or 0) if totals else 0, dropped, rows["hash"].to_numpy(),
@@ -59,11 +59,11 @@ class ExecutorCorpus(Corpus):
 
     def sample(self, rounds: int = 1) -> list[Any]:
         rows = self._rows(0, rounds).select("shard", "block", *self.data)
-        table = rows.toArrow().combine_chunks().sort_by([("shard", "ascending"), ("block", "ascending")])
+        table = to_arrow(rows).combine_chunks().sort_by([("shard", "ascending"), ("block", "ascending")])
         return [self.decode(batch, row) for batch in table.to_batches() for row in range(batch.num_rows)]
 
     def identities(self) -> tuple[np.ndarray, np.ndarray]:
-        return joined_identities(self._rows(0, 1).select("keys", "contents").toArrow())
+        return joined_identities(to_arrow(self._rows(0, 1).select("keys", "contents")))
 
     def close(self) -> None:
         self.frame.unpersist()
@@ -80,7 +80,7 @@ class ExecutorCorpus(Corpus):
         direct = state_bytes * min(self.shards, 2 * cores) <= DIRECT_BYTES
         with _Shared(self.spark, shared) as arrays:
             partials = rows.mapInArrow(_ShardSum(kernel, self.decode, arrays, top, thin=direct), ROW_SCHEMA)
-            return assemble([partials.toArrow()], top) if direct else sum_by_row_blocks(
+            return assemble([to_arrow(partials)], top) if direct else sum_by_row_blocks(
                 partials, cores, state_bytes, top
             )
 

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.storagelevel import StorageLevel
 
+from spectral_spark.engine.spark_versions import to_arrow
 from spectral_spark.engine.sparse_rows import gathered, whole
 from spectral_spark.engine.tree_sum import State, TreeSum
 
@@ -51,7 +52,7 @@ def sum_by_row_blocks(partials: DataFrame, reducers: int, state_bytes: int, top:
         last = int(parts[0]) if parts is not None and parts[0] is not None else 0
         step = max(1, FETCH_BYTES * (last + 1) // max(state_bytes, 1))
         starts = range(0, last + 1, step)
-        return assemble((summed.filter(F.col("part").between(at, at + step - 1)).toArrow() for at in starts), top)
+        return assemble((to_arrow(summed.filter(F.col("part").between(at, at + step - 1))) for at in starts), top)
     finally:
         summed.unpersist()
 

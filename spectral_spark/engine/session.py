@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 BLAS_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+OLDEST_SPARK = "3.5"
 _GIB = 1 << 30
 
 
@@ -78,6 +79,7 @@ def prepare_environment() -> None:
         os.environ.setdefault(variable, "1")
     _use_unicode_file_names()
     find_pyspark()
+    check_spark_version(importlib.import_module("pyspark").__version__)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if not started_by_spark_submit():
         use_java()
@@ -101,12 +103,17 @@ def check_file_names(session: "SparkSession", paths: Iterable[str]) -> None:
 
 def find_pyspark() -> None:
     """Make ``pyspark`` importable; findspark finds a Spark that was unpacked but not installed with pip."""
-    if find_spec("pyspark") is not None:
-        return
-    if os.environ.get("SPARK_HOME") and find_spec("findspark") is not None:
+    if find_spec("pyspark") is None:
+        if not os.environ.get("SPARK_HOME") or find_spec("findspark") is None:
+            raise SparkMissingError(f"this needs Spark, and pyspark cannot be imported: {INSTALL_SPARK}")
         importlib.import_module("findspark").init()
-        return
-    raise SparkMissingError(f"this needs Spark, and pyspark cannot be imported: {INSTALL_SPARK}")
+
+
+def check_spark_version(version: str) -> None:
+    """Refuse a Spark that is older than the oldest one that the tests run on."""
+    if [int(part) for part in re.findall(r"\d+", version)[:2]] < [int(part) for part in OLDEST_SPARK.split(".")]:
+        raise SettingsError(f"this is Spark {version}, and spectral_spark needs {OLDEST_SPARK} or newer: run it on "
+                            "a newer cluster, or install a newer Spark with pip install 'spectral-spark[spark]'")
 
 
 def new_log() -> Path:

@@ -8,6 +8,8 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from spectral_spark.engine.spark_versions import to_arrow
+
 _LIMBS = 8
 _SCHEMA = "split string, documents long, tokens long, entries long, limbs array<long>"
 
@@ -28,7 +30,7 @@ def contents(documents: DataFrame, vocabulary_fingerprint: str) -> Contents:
     Each document is hashed (SHA-256 over id, path, terms, counts and split); the hashes are added as eight 32-bit
     columns, which is the same in every order, and the sums are hashed together with the vocabulary.
     """
-    rows = documents.select("doc_id", "path", "terms", "counts", "split").mapInArrow(_sums, _SCHEMA).toArrow()
+    rows = to_arrow(documents.select("doc_id", "path", "terms", "counts", "split").mapInArrow(_sums, _SCHEMA))
     totals: dict[str, dict[str, int]] = {name: {} for name in ("documents", "tokens", "entries")}
     limbs = [0] * _LIMBS
     for row in rows.to_pylist():

@@ -8,6 +8,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from spectral_spark.engine.spark_versions import frame_from_arrow, to_arrow
 from spectral_spark.files.spark_paths import Workplace
 from spectral_spark.ingest.ingest_settings import Holdout, IngestSettings
 from spectral_spark.ingest.saved_vocabulary import saved_words
@@ -82,9 +83,9 @@ def _settle(
     returned: set[str] = set()
     for _ in range(_ROUNDS):
         chosen = _first(ranked, returned, holdout)
-        tested = candidates.join(F.broadcast(candidates.sparkSession.createDataFrame(_ids(chosen))), "doc_id")
+        tested = candidates.join(F.broadcast(frame_from_arrow(candidates.sparkSession, _ids(chosen))), "doc_id")
         vocabulary = choose(term_statistics(tested), n_usable - len(chosen))
-        long_enough = index_documents(candidates, vocabulary, settings.min_tokens).select("doc_id").toArrow()
+        long_enough = to_arrow(index_documents(candidates, vocabulary, settings.min_tokens).select("doc_id"))
         short = {doc_id for doc_id, _, _ in ranked} - set(long_enough["doc_id"].to_pylist())
         if short.isdisjoint(chosen):
             break
@@ -120,7 +121,7 @@ def _candidates(usable: DataFrame, holdout: Holdout, limit: int, seed: int, work
 
 def _ranked(candidates: DataFrame) -> list[_Candidate]:
     """The candidates in rank order."""
-    rows = candidates.select("rank", "doc_id", "group", "half").toArrow().sort_by([("rank", "ascending"),
+    rows = to_arrow(candidates.select("rank", "doc_id", "group", "half")).sort_by([("rank", "ascending"),
                                                                                    ("doc_id", "ascending")])
     return list(zip(*(rows[name].to_pylist() for name in ("doc_id", "group", "half")), strict=True))
 

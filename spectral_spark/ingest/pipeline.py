@@ -9,6 +9,7 @@ from pyarrow import fs
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from spectral_spark.engine.spark_versions import frame_from_arrow
 from spectral_spark.errors import InputError
 from spectral_spark.files.directories import Staging, staged
 from spectral_spark.files.overwriting import check_apart
@@ -109,7 +110,7 @@ def _write(
     """Write documents and vocabulary. Files and the order inside them depend on the documents alone."""
     marked = index_documents(screened.usable, split.vocabulary, settings.min_tokens).withColumn("split", F.lit(TRAIN))
     if split.test_ids.num_rows:
-        tested = spark.createDataFrame(split.test_ids).withColumn("test", F.lit(TEST))
+        tested = frame_from_arrow(spark, split.test_ids).withColumn("test", F.lit(TEST))
         marked = (marked.join(F.broadcast(tested), "doc_id", "left")
                   .withColumn("split", F.coalesce("test", "split")).drop("test"))
     files = -(-screened.kept // _DOCUMENTS_PER_FILE)

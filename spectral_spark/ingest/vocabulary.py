@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spectral_spark.data.hashing import vocabulary_fingerprint
+from spectral_spark.engine.spark_versions import frame_from_arrow, to_arrow
 from spectral_spark.errors import InputError
 from spectral_spark.ingest.ingest_settings import IngestSettings
 from spectral_spark.ingest.saved_vocabulary import SavedWords
@@ -92,10 +93,10 @@ def choose_vocabulary(
     """
     training = _training(everything, held_out)
     most = _most(n_training, settings)
-    rows = (
+    rows = to_arrow(
         training.filter(F.col("documents").between(settings.min_documents, most))
         .orderBy(F.desc("documents"), F.desc("occurrences"), F.asc("term"))
-        .limit(settings.vocab_size).toArrow()
+        .limit(settings.vocab_size)
     )
     if not rows.num_rows:
         raise InputError(
@@ -116,8 +117,8 @@ def given_vocabulary(
     training = _training(everything, held_out).filter(F.col("documents") > 0)
     ids = pa.array(np.arange(len(words), dtype=np.int32))
     listed = pa.table({"term_id": ids, "term": pa.array(words, pa.string())})
-    found = training.join(F.broadcast(training.sparkSession.createDataFrame(listed)), "term", "left")
-    rows = found.filter(F.col("term_id").isNotNull()).select("term_id", "documents", "occurrences").toArrow()
+    found = training.join(F.broadcast(frame_from_arrow(training.sparkSession, listed)), "term", "left")
+    rows = to_arrow(found.filter(F.col("term_id").isNotNull()).select("term_id", "documents", "occurrences"))
     statistics = np.zeros((2, len(words)), np.int64)
     for row, name in enumerate(("documents", "occurrences")):
         statistics[row, rows["term_id"].to_numpy()] = rows[name].to_numpy()

@@ -10,6 +10,7 @@ from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spectral_spark.engine.spark_versions import to_arrow
 from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.evaluate.coherence import npmi
 from spectral_spark.ml.evaluation_column import METADATA_KEY
@@ -126,7 +127,7 @@ def _coherence(dataset: DataFrame, name: str) -> float:
     if not documents:
         raise InputError("there are no documents to measure coherence on: the DataFrame is empty")
     pairs = present.select(F.explode("w").alias("a"), "w").select("a", F.explode("w").alias("b"))
-    counted = pairs.groupBy("a", "b").count().toArrow()
+    counted = to_arrow(pairs.groupBy("a", "b").count())
     together = np.zeros((len(known), len(known)))
     first, second = (np.searchsorted(known, counted[side].to_numpy()) for side in ("a", "b"))
     together[first, second] = counted["count"].to_numpy()

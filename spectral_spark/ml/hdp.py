@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from pyspark.ml import Estimator
 from pyspark.ml.util import MLReadable, MLWritable
 from pyspark.sql import DataFrame
+from typing_extensions import Self
 
 from spectral_spark.engine.progress import Progress
 from spectral_spark.files.directories import SavedDirectory, Staging

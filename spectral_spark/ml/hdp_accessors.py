@@ -4,10 +4,11 @@ Generated from ``data/settings.py`` by ``python -m spectral_spark.cli.generate``
 """
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 from pyspark.ml.param import Param
 from pyspark.ml.param.shared import HasFeaturesCol, HasSeed, HasSolver
+from typing_extensions import Self
 
 from spectral_spark.data.settings import HDP
 from spectral_spark.ml.table_params import TableParams, given_keywords, param

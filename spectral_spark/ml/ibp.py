@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spectral_spark.engine.progress import Progress
+from spectral_spark.engine.spark_versions import frame_from_arrow
 from spectral_spark.errors import InputError
 from spectral_spark.files.directories import SavedDirectory, Staging
 from spectral_spark.files.formats import FEATURE_ESTIMATOR_KIND as ESTIMATOR_KIND
@@ -186,7 +187,7 @@ class SpectralIBPModel(Model, RowParams, MLReadable, MLWritable):
                 np.take_along_axis(self.features.dictionary.T, top, axis=1).tolist(), pa.list_(pa.float64())
             ),
         })
-        return SparkSession.active().createDataFrame(table)
+        return frame_from_arrow(SparkSession.active(), table)
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         codes, activity = self._value("codesCol"), self._value("activityCol")

@@ -10,6 +10,7 @@ from pyspark.ml.linalg import SparseVector, Vector, Vectors
 from pyspark.sql import DataFrame, SparkSession
 
 from spectral_spark.engine.session import start_session
+from spectral_spark.engine.spark_versions import frame_from_arrow
 from spectral_spark.errors import InputError
 from spectral_spark.serve.topic_model import TopicModel
 
@@ -49,7 +50,7 @@ def to_spark(table: pd.DataFrame, columns: Sequence[str | None]) -> DataFrame:
     if vectors:
         rows = [tuple(_plain(value) for value in row) for row in table[names].itertuples(index=False)]
         return spark.createDataFrame(rows, names)
-    return spark.createDataFrame(pa.table({name: _arrow(table[name]) for name in names}))
+    return frame_from_arrow(spark, pa.table({name: _arrow(table[name]) for name in names}))
 
 
 def _arrow(column: pd.Series) -> pa.Array:

@@ -2,9 +2,10 @@
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from pyspark.ml.param import Param, Params
+from typing_extensions import Self
 
 from spectral_spark.data.setting import Setting, SettingsTable
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from typing_extensions import Self
 
 from spectral_spark.engine.progress import Progress
 from spectral_spark.fit.fitted_topics import FittedTopics

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from spectral_spark.engine.spark_versions import frame_from_arrow
 from spectral_spark.errors import InputError
 from spectral_spark.files.labels_file import checked_labels
 from spectral_spark.files.model_files import NodeTable, TopicModelFiles
@@ -114,7 +115,7 @@ class TopicView(ModelPictures, DocumentInput):
             "terms": pa.array(named, pa.list_(pa.string())),
             "termWeights": pa.array(shares.tolist(), pa.list_(pa.float64())),
         })
-        return SparkSession.active().createDataFrame(table)
+        return frame_from_arrow(SparkSession.active(), table)
 
     @property
     def nodes(self) -> NodeTable:
@@ -131,7 +132,7 @@ class TopicView(ModelPictures, DocumentInput):
             "effectiveSampleSize": pa.array(nodes.effective_sample_size, pa.float64()),
             "proportions": pa.array(nodes.proportions.tolist(), pa.list_(pa.float64())),
         })
-        return SparkSession.active().createDataFrame(table)
+        return frame_from_arrow(SparkSession.active(), table)
 
     @cached_property
     def files(self) -> TopicModelFiles:

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from typing_extensions import Self
 
 from spectral_spark.errors import InputError
 from spectral_spark.files.directories import open_directory

@@ -2,7 +2,6 @@
 
 import os
 import re
-import tomllib
 import zipfile
 from pathlib import Path
 
@@ -11,6 +10,8 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.version import Version
+
+from spectral_spark.cli.config import tomllib
 
 REPOSITORY = Path(__file__).parents[2]
 DOCKER = REPOSITORY / "docker"
@@ -38,6 +39,8 @@ def test_every_runtime_dependency_is_pinned_within_its_range() -> None:
     pinned = requirements()
     for text in project["dependencies"]:
         wanted = Requirement(text)
+        if wanted.marker and not wanted.marker.evaluate({"python_version": "3.11"}):       # the Python of the image
+            continue
         assert any(bound.operator == "<" for bound in wanted.specifier), f"{wanted.name} has no upper bound"
         assert pinned[wanted.name] in wanted.specifier
 

@@ -4,12 +4,12 @@ import json
 import re
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from spectral_spark.cli.config import tomllib
 from spectral_spark.files.directories import new_directory
 from spectral_spark.files.formats import MODEL_KIND, MODEL_VERSION
 from spectral_spark.files.model_files import NodeTable, TopicModelFiles, write_model_files
