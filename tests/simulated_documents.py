@@ -6,13 +6,14 @@ import pytest
 from pyspark.ml.linalg import Vectors
 from pyspark.sql import DataFrame, SparkSession
 
+from spectral_spark.engine.spark_versions import frame_from_arrow
 from spectral_spark.ingest.simulate import SimulatedCorpus, simulate_hdp
 
 
 def corpus_frame(spark: SparkSession, corpus: SimulatedCorpus) -> DataFrame:
     batch = corpus.batch
     starts = pa.array(batch.indptr, pa.int32())
-    return spark.createDataFrame(pa.table({
+    return frame_from_arrow(spark, pa.table({
         "doc_id": [f"d{i}" for i in range(batch.n_documents)],
         "path": pa.array([list(corpus.tree.paths[node]) for node in batch.nodes], pa.list_(pa.string())),
         "terms": pa.ListArray.from_arrays(starts, pa.array(batch.terms, pa.int32())),

@@ -6,6 +6,7 @@
 | ``createDataFrame`` of an Arrow table | 4.0 | rows, with the schema of the table |
 | ``DataFrame.repartitionById`` | 4.1 | ``repartition`` by a number that Spark's hash sends to the wanted partition |
 | ``functions.arrow_udf`` | 4.1 | ``pandas_udf`` around the same function |
+| ``PySparkException.getCondition`` | 4.0 | ``getErrorClass``, the same under its old name |
 """
 
 from collections.abc import Callable, Sequence
@@ -119,3 +120,9 @@ def _through_pandas(
     there = StructType([*wanted.fields, StructField(_THERE, _parse_datatype_string("boolean"))])
     column = F.pandas_udf(run, there)(*arguments)           # type: ignore[call-overload]
     return F.when(column[_THERE], F.struct(*(column[name].alias(name) for name in fields)))
+
+
+def error_condition(error: Any) -> str | None:
+    """The name that Spark gives to an error, such as COLUMN_ALREADY_EXISTS."""
+    name: str | None = error.getCondition() if hasattr(error, "getCondition") else error.getErrorClass()
+    return name

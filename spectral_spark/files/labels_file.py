@@ -4,10 +4,10 @@ The file lies in the model's directory beside the files that the manifest lists,
 edited, replaced or removed at any time. A label is shown as plain text; it is one line of at most 200 characters.
 """
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import tomllib
 from pyarrow import fs
 
 from spectral_spark.errors import InputError

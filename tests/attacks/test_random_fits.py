@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spectral_spark import SpectralHDP
 from spectral_spark.engine.choose_corpus import SETTING
+from spectral_spark.engine.spark_versions import frame_from_arrow
 from spectral_spark.errors import SpectralError
 
 SECONDS = float(os.environ.get("SPECTRAL_FUZZ_SECONDS", "60"))
@@ -46,7 +47,7 @@ def random_documents(spark: SparkSession, rng: np.random.Generator) -> tuple[Dat
         rows["counts"].append(counts)
     schema = pa.schema({"doc_id": pa.string(), "path": pa.list_(pa.string()), "terms": pa.list_(pa.int64()),
                         "counts": pa.list_(pa.int64())})
-    return spark.createDataFrame(pa.table(rows, schema=schema)), words
+    return frame_from_arrow(spark, pa.table(rows, schema=schema)), words
 
 
 def random_settings(rng: np.random.Generator) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from pyspark.sql import SparkSession
 from spectral_spark import SpectralHDP, SpectralHDPModel
 from spectral_spark.engine.choose_corpus import SETTING
 from spectral_spark.engine.progress import Progress
+from spectral_spark.engine.spark_versions import frame_from_arrow
 from spectral_spark.ingest.simulate import simulate_hdp
 
 
@@ -76,7 +77,7 @@ def main() -> None:
     checkpoints = orders.pop("checkpoints", None)
     spark = SparkSession.builder.getOrCreate()
     spark.conf.set(SETTING, orders.pop("entries", "0"))
-    frame, arriving = (spark.createDataFrame(table).repartition(6) for table in corpora())
+    frame, arriving = (frame_from_arrow(spark, table).repartition(6) for table in corpora())
     saboteur = Saboteur(orders)
     hdp = SpectralHDP(
         k=6, refinePasses=1, termsCol="terms", countsCol="counts", idCol="doc_id", vocabSize=400,

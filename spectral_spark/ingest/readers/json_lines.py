@@ -13,6 +13,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, StringType, StructField, StructType
 
+from spectral_spark.engine.spark_versions import error_condition
 from spectral_spark.errors import InputError
 from spectral_spark.files.spark_paths import spark_readable
 from spectral_spark.ingest.input_files import open_input
@@ -29,7 +30,7 @@ def open_json(spark: SparkSession, path: str, wanted: list[str]) -> DataFrame:
     try:
         schema = spark.read.option("primitivesAsString", True).json(location).schema
     except AnalysisException as error:
-        if error.getCondition() != "COLUMN_ALREADY_EXISTS":
+        if error_condition(error) != "COLUMN_ALREADY_EXISTS":
             raise
         schema = _schema_of(spark, location, wanted)
     if not [name for name in schema.names if name != CORRUPT]:
