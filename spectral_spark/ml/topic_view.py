@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Self
 
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from typing_extensions import Self
 
 from spectral_spark.engine.spark_versions import frame_from_arrow
 from spectral_spark.errors import InputError
