@@ -1,7 +1,6 @@
 """Configuration files: TOML, one table per verb with the names of its flags, and ``[spark]`` for Spark's settings."""
 
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,11 +9,7 @@ from typing import Any
 from spectral_spark.cli.flags import nearest, nearest_flag
 from spectral_spark.cli.verb import COMMON, Verb
 from spectral_spark.errors import SettingsError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from spectral_spark.files.toml import tomllib
 
 _NOT_IN_A_FILE = {"config", "dry-run", "debug", "spark-conf", "master"}
 

@@ -7,11 +7,11 @@ edited, replaced or removed at any time. A label is shown as plain text; it is o
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import tomllib
 from pyarrow import fs
 
 from spectral_spark.errors import InputError
 from spectral_spark.files.directories import read_file
+from spectral_spark.files.toml import tomllib
 
 LABELS_TOML = "labels.toml"
 LONGEST_LABEL = 200

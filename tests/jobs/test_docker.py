@@ -11,7 +11,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from spectral_spark.cli.config import tomllib
+from spectral_spark.files.toml import tomllib
 
 REPOSITORY = Path(__file__).parents[2]
 DOCKER = REPOSITORY / "docker"

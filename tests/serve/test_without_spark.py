@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spectral_spark.cli.config import tomllib
 from spectral_spark.files.directories import new_directory
 from spectral_spark.files.formats import MODEL_KIND, MODEL_VERSION
 from spectral_spark.files.model_files import NodeTable, TopicModelFiles, write_model_files
+from spectral_spark.files.toml import tomllib
 
 REPOSITORY = Path(__file__).parents[2]
 WORDS = ("sail", "boat", "wind", "bread", "oven", "flour")
