@@ -129,9 +129,10 @@ HDP = SettingsTable(
     Setting("countCap", Number(0), 16.0,
             "A word counts at most this many times per document in the moments; 0 for no cap.", _EXPERTS,
             ("max_count", "cap")),
-    Setting("tensors", Choice(("root", "groups")), "root",
+    Setting("tensors", Choice((AUTO, "root", "groups")), AUTO,
             "Which third moments to decompose: that of the whole corpus (root), or the average over groups (groups), "
-            "which suits a few large groups.", _EXPERTS),
+            "which is exact for the groups at hand. auto tries both on held-out words where concentrations are auto "
+            "and nothing is refined, and takes root otherwise.", _EXPERTS),
 )
 
 IBP = SettingsTable(

@@ -26,7 +26,7 @@ from spectral_spark.fit.planned_passes import planned_passes
 from spectral_spark.fit.refine_step import settle_topics
 from spectral_spark.fit.remember import kept_sample, known_documents
 from spectral_spark.fit.sample_check import sample_check
-from spectral_spark.fit.solve_step import solve_moments
+from spectral_spark.fit.solve_step import solve_moments, with_chosen_tensors
 from spectral_spark.moments.basis import Basis
 from spectral_spark.moments.moment_state import MomentState
 from spectral_spark.version import __version__
@@ -123,6 +123,7 @@ def solve_again(fitted: FittedTopics, settings: FitSettings) -> FittedTopics:
         raise InputError("this model was saved without its moments; fit again to solve with other settings")
     started = time.perf_counter()
     run = FitRun()
+    settings = with_chosen_tensors(settings, fitted.summary.refinement, fitted.moments)
     solved = solve_moments(fitted.moments, settings, None, run)
     warn_of_noise(solved.solution.rank, run)
     run.timed("solve", started)

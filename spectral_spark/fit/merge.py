@@ -40,7 +40,7 @@ def merge_topics(
     known = _known_in_both(fitted, other)
     total = moments + theirs
     run = FitRun(progress or Progress())
-    solved = solve_moments(total, as_before(settings, fitted, total.census.tree), None, run)
+    solved = solve_moments(total, as_before(settings, fitted, total), None, run)
     topics = ordered(solved.topics, fitted)
     if settings.refine_passes:
         topics = _reduced(_merged(fitted, other, total), _wanted(settings, fitted, other, solved))

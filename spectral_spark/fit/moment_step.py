@@ -10,11 +10,12 @@ from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.moments.basis import Basis
 from spectral_spark.moments.moment_plan import MomentPlan
 from spectral_spark.moments.moment_state import MomentState, node_state_bytes
+from spectral_spark.moments.symmetric_packing import pair_count
 from spectral_spark.moments.variance_components import VarianceKernel, variance_components
 from spectral_spark.tree.random_effects import VarianceComponents
 
 NODE_STATES_LIMIT = 256 << 20
-GROUP_LIMIT = 512
+GROUP_LIMIT, GROUPS_LIMIT = 512, 64 << 20           # groups whose statistics are kept; bytes if nobody asked for them
 
 
 def collect_moments(
@@ -41,7 +42,7 @@ def collect_moments(
 
 
 def check_groups(corpus: CountedCorpus, settings: FitSettings) -> None:
-    """Refuse, before any pass, tensors per group for too many groups."""
+    """Refuse, before any pass, tensors per group for too many groups that were asked for."""
     nodes = _nodes(corpus)
     if settings.tensors == "groups" and nodes > GROUP_LIMIT:
         raise SettingsError(
@@ -95,8 +96,21 @@ def plan_moments(
         components = measure_variances(corpus, basis, settings, run)
     return MomentPlan.make(
         basis, corpus.census, settings.weighting, cap=settings.cap,
-        groups="auto" if settings.tensors == "groups" else "none", node_states=apart, components=components,
+        groups="auto" if _with_groups(corpus, basis, settings, joining) else "none", node_states=apart,
+        components=components,
     )
+
+
+def _with_groups(
+    corpus: CountedCorpus, basis: Basis, settings: FitSettings, joining: MomentState | None
+) -> bool:
+    """Whether to collect statistics of groups. Automatically, only where they can be chosen and are small."""
+    if settings.tensors != "auto":
+        return settings.tensors == "groups"
+    if joining is not None:
+        return joining.groups is not None
+    size = 8 * _nodes(corpus) * (pair_count(basis.size) + basis.vocab_size)
+    return settings.scores_candidates and 1 < _nodes(corpus) <= GROUP_LIMIT and size <= GROUPS_LIMIT
 
 
 def measure_variances(
@@ -112,4 +126,4 @@ def measure_variances(
         return sums
 
     sums = run.resumable("variances", compute)
-    return variance_components(corpus.census, sums["node_first"], sums["node_pairs"], float(sums["squares"][0]))
+    return variance_components(corpus.census, sums["node_first"], sums["node_pairs"], *map(float, sums["squares"]))

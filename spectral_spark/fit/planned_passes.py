@@ -3,6 +3,7 @@
 from spectral_spark.fit.fit_settings import FitSettings
 
 CANDIDATES = (0.1, 0.3, 1.0, 3.0)
+GROUP_CANDIDATES = (0.1, 0.3, 1.0, 2.0, 4.0, 8.0)       # for tensors per group, which depend on the documents' alone
 LARGE_TOPICS = 64 << 20     # bytes: candidates above this are scored one at a time
 
 
@@ -27,4 +28,6 @@ def scoring_passes(settings: FitSettings, vocab_size: int) -> int:
     large = settings.k != "auto" and 8 * vocab_size * int(settings.k) > LARGE_TOPICS
     if not large:
         return 1
-    return len(CANDIDATES) if settings.tensors == "groups" else 2 * len(CANDIDATES) + 1
+    if settings.tensors == "groups":
+        return len(CANDIDATES)
+    return 2 * len(CANDIDATES) + 1 + (len(GROUP_CANDIDATES) + 1 if settings.tensors == "auto" else 0)

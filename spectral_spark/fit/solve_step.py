@@ -9,16 +9,16 @@ from spectral_spark.fit.concentration_search import choose_candidate
 from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.fitted_topics import Topics
-from spectral_spark.fit.planned_passes import CANDIDATES, LARGE_TOPICS
+from spectral_spark.fit.planned_passes import CANDIDATES, GROUP_CANDIDATES, LARGE_TOPICS
 from spectral_spark.moments.moment_state import MomentState
-from spectral_spark.solve.level_concentrations import level_ratios
+from spectral_spark.solve.level_concentrations import LevelRatios, level_ratios
 from spectral_spark.solve.reconstruct import smoothed_topics
 from spectral_spark.solve.solve_state import solve_state
 from spectral_spark.solve.topic_solution import TopicSolution, node_proportions
 
 UNSCORED = 0.3              # without documents to choose with, or before refinement; small values suit text
 DOCUMENT_CONCENTRATION = 1.0
-CALIBRATED = "calibrated"
+CALIBRATED, PER_GROUP = "calibrated", "groups"
 REFINED_TOLERANCE = 0.03    # looser tolerance of the solver if refinement follows, which corrects what is left
 
 
@@ -34,8 +34,9 @@ def solve_moments(moments: MomentState, settings: FitSettings, corpus: CountedCo
     """Solve the moments. With ``concentrations="auto"`` and a corpus, candidates are scored on a sample of documents.
 
     The candidates are a few numbers for the documents, without levels of groups and with those that pairs of documents
-    suggest (formulas §14), and the numbers that the moments calibrate. Calibration is right for documents drawn from
-    the model and far off on text, where words repeat; the held-out words decide.
+    suggest (formulas §14), and the numbers that the moments calibrate; with ``tensors="auto"`` also numbers for the
+    documents with tensors per group (formulas §6). Calibration is right for documents drawn from the model and far off
+    on text, where words repeat, and tensors per group win where groups differ; the held-out words decide.
     Refinement learns its own concentrations, and neither the concentrations of the start nor the solver's tolerance
     make a difference after it (``benchmarks/REFINE.md``). Before a refinement, candidates are therefore tried only if
     the default has no solution.
@@ -69,19 +70,20 @@ class _Best:
 
 
 def _best_candidate(moments: MomentState, settings: FitSettings, corpus: CountedCorpus, run: FitRun) -> _Best:
-    """Solve for every candidate concentration and score the topics: all at once or, if they are large, one by one.
+    """Solve for every candidate and score the topics: all at once or, if they are large, one by one.
     Candidates whose S2 has too few positive eigenvalues are left out."""
     best: _Best | None = None
     failure: InputError | None = None
     together: dict[str, TopicSolution] = {}
-    waiting: dict[str, str | list[float]] = {f"{g:g}": [g] for g in CANDIDATES}
+    asked = settings.tensors == "groups"
+    waiting = {f"{g:g}": _Candidate([g], asked) for g in CANDIDATES}
     while waiting:
         name = next(iter(waiting))
         candidate = waiting.pop(name)
         first = next(iter(together.values()), best.solution if best else None)
         rank = first.rank if first else None
         try:
-            solution = _solve(moments, replace(settings, k=rank.k) if rank else settings, candidate)
+            solution = _tried(candidate, moments, replace(settings, k=rank.k) if rank else settings)
             if rank is None:
                 waiting |= _more_candidates(moments, settings, solution.k)
             together[name] = replace(solution, rank=rank or solution.rank)
@@ -97,14 +99,46 @@ def _best_candidate(moments: MomentState, settings: FitSettings, corpus: Counted
     return best
 
 
-def _more_candidates(moments: MomentState, settings: FitSettings, k: int) -> dict[str, str | list[float]]:
-    """The same numbers with the levels of groups, and all concentrations from the moments; by name."""
+@dataclass(frozen=True)
+class _Candidate:
+    """Concentrations to solve with, and whether to take tensors per group."""
+
+    concentrations: str | list[float]
+    per_group: bool = False
+    levels: LevelRatios | None = None
+
+
+def _tried(candidate: _Candidate, moments: MomentState, settings: FitSettings) -> TopicSolution:
+    """The solution; tensors per group leave the levels of groups to the pairs of documents."""
+    tensors = "groups" if candidate.per_group else "root"
+    solution = _solve(moments, replace(settings, tensors=tensors), candidate.concentrations)
+    if candidate.levels is None or not solution.concentrations:
+        return solution
+    return replace(solution, concentrations=candidate.levels.concentrations(solution.concentrations[-1]))
+
+
+def _more_candidates(moments: MomentState, settings: FitSettings, k: int) -> dict[str, _Candidate]:
+    """The same numbers with the levels of groups, all concentrations from the moments, and tensors per group."""
     if settings.tensors == "groups":                # these need no concentrations of groups
         return {}
     pairs = moments.pairs()
     levels = level_ratios(pairs, k) if pairs is not None else None
-    with_levels = {} if levels is None else {f"levels {g:g}": list(levels.concentrations(g)) for g in CANDIDATES}
-    return {**with_levels, CALIBRATED: CALIBRATED}
+    more = {}
+    if levels is not None:
+        more = {f"levels {g:g}": _Candidate(list(levels.concentrations(g))) for g in CANDIDATES}
+    more[CALIBRATED] = _Candidate(CALIBRATED)
+    if settings.tensors == "auto" and moments.groups is not None and len(moments.groups.paths):
+        more |= {f"{PER_GROUP} {g:g}": _Candidate([g], True, levels) for g in GROUP_CANDIDATES}
+        more[f"{PER_GROUP} {CALIBRATED}"] = _Candidate(CALIBRATED, True, levels)
+    return more
+
+
+def with_chosen_tensors(settings: FitSettings, report: dict[str, Any], moments: MomentState) -> FitSettings:
+    """The settings with the tensors that held-out words chose when the model was fitted."""
+    chosen = str(report.get("concentrations_chosen", ""))
+    if settings.tensors != "auto" or not chosen.startswith(PER_GROUP) or moments.groups is None:
+        return settings
+    return replace(settings, tensors="groups")
 
 
 def _better(

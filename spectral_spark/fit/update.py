@@ -23,14 +23,13 @@ from spectral_spark.fit.moment_step import can_grow, check_groups, check_room, c
 from spectral_spark.fit.remember import kept_sample
 from spectral_spark.fit.replay import documents_to_replay, replayed_sample, replayed_topics
 from spectral_spark.fit.sample_check import Drift, sample_check
-from spectral_spark.fit.solve_step import Solved, solve_moments
+from spectral_spark.fit.solve_step import Solved, solve_moments, with_chosen_tensors
 from spectral_spark.fit.topic_matching import describe_match, match_topics
 from spectral_spark.moments.kept_sample import KeptSample
 from spectral_spark.moments.known_documents import KnownDocuments
 from spectral_spark.moments.moment_state import MomentState
 from spectral_spark.moments.sources import removal
 from spectral_spark.refine.refine_settings import RefineSettings
-from spectral_spark.tree.nodes import DocumentTree
 from spectral_spark.version import __version__
 
 
@@ -99,7 +98,7 @@ def update_topics(
         total = moments - arriving if options.remove else moments + arriving
         _warn_of_lost_groups(moments, total, run)
         drift = _drift(fitted, corpus, moments, settings, run, options)
-        solved = solve_moments(total, as_before(settings, fitted, total.census.tree), None, run)
+        solved = solve_moments(total, as_before(settings, fitted, total), None, run)
         # documents are removed with the weights they were added with
         largest = (moments if options.remove else total).census
         weights = weights_in(largest, settings.group_balance, corpus.census.tree)
@@ -211,13 +210,14 @@ def _already(moments: MomentState, source: str, options: UpdateOptions) -> bool:
     return done
 
 
-def as_before(settings: FitSettings, fitted: FittedTopics, tree: DocumentTree) -> FitSettings:
-    """The settings with the concentrations that were chosen when the model was fitted, for a tree that has changed.
+def as_before(settings: FitSettings, fitted: FittedTopics, moments: MomentState) -> FitSettings:
+    """The settings with the concentrations and tensors that were chosen at the fit, for a tree that has changed.
 
     Levels that were chosen for another depth say nothing; the documents' concentration remains.
     """
+    settings = with_chosen_tensors(settings, fitted.summary.refinement, moments)
     chosen = fitted.summary.spectral_concentrations
-    if len(chosen) != tree.depth + 1:
+    if len(chosen) != moments.census.tree.depth + 1:
         chosen = chosen[-1:]
     return replace(settings, concentrations=tuple(chosen)) if settings.concentrations == "auto" and chosen else settings
 
@@ -246,8 +246,11 @@ def finished(
     """The updated model, with what has changed since the one before."""
     summary = make_summary(settings, total, solved.solution, topics, run, dropped, tokens)
     warnings = [*fitted.summary.extra.get("warnings", []), *run.warnings]
+    chosen = {name: fitted.summary.refinement[name] for name in ("concentrations_chosen",)
+              if name in fitted.summary.refinement}
     summary = replace(
-        summary, sample=fitted.summary.sample, spectral_concentrations=fitted.summary.spectral_concentrations,
+        summary, refinement={**chosen, **summary.refinement}, sample=fitted.summary.sample,
+        spectral_concentrations=fitted.summary.spectral_concentrations,
         extra={**fitted.summary.extra, **({"warnings": warnings} if warnings else {})},
     )
     match = match_topics(topics.topics, fitted.topics)

@@ -99,7 +99,8 @@ class SpectralHDP(Estimator, DocumentInput, SpectralHDPParams, MLReadable, MLWri
         more influence. Default 0.25.
     countCap : A word counts at most this many times per document in the moments; 0 for no cap. Default 16.
     tensors : Which third moments to decompose: that of the whole corpus (root), or the average over groups
-        (groups), which suits a few large groups. Default root.
+        (groups), which is exact for the groups at hand. auto tries both on held-out words where concentrations are
+        auto and nothing is refined, and takes root otherwise. Default auto.
 
     Examples
     --------

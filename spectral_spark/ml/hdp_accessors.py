@@ -208,7 +208,8 @@ class HDPModelParams(TableParams, HasFeaturesCol, HasSeed, HasSolver):
 
     def getTensors(self) -> str:
         """Which third moments to decompose: that of the whole corpus (root), or the average over groups (groups), which
-        suits a few large groups.
+        is exact for the groups at hand. auto tries both on held-out words where concentrations are auto and nothing
+        is refined, and takes root otherwise.
         """
         return self._value("tensors")
 
@@ -264,7 +265,7 @@ class HDPEstimatorParams(HDPModelParams):
         weighting: str = "tokens", layers: int | str = "all", concentrations: str | float | Sequence[float] = "auto",
         refinePasses: int = 2, exploreSweeps: int | str = "auto", groupBalance: float = 0.0, replayWords: int = 6000000,
         checkpointDir: str | None = None, seed: int = 0, rankRule: str = "noise-floor", basisSize: int | str = "auto",
-        rangePasses: int = 2, wordScaling: float = 0.25, countCap: float = 16.0, tensors: str = "root",
+        rangePasses: int = 2, wordScaling: float = 0.25, countCap: float = 16.0, tensors: str = "auto",
     ) -> None:
         super().__init__()
         self._set_given(self._input_kwargs)
@@ -280,7 +281,7 @@ class HDPEstimatorParams(HDPModelParams):
         weighting: str = "tokens", layers: int | str = "all", concentrations: str | float | Sequence[float] = "auto",
         refinePasses: int = 2, exploreSweeps: int | str = "auto", groupBalance: float = 0.0, replayWords: int = 6000000,
         checkpointDir: str | None = None, seed: int = 0, rankRule: str = "noise-floor", basisSize: int | str = "auto",
-        rangePasses: int = 2, wordScaling: float = 0.25, countCap: float = 16.0, tensors: str = "root",
+        rangePasses: int = 2, wordScaling: float = 0.25, countCap: float = 16.0, tensors: str = "auto",
     ) -> Self:
         """Set several parameters by name; None leaves one unset."""
         return self._set_given(self._input_kwargs)
@@ -405,6 +406,7 @@ class HDPEstimatorParams(HDPModelParams):
 
     def setTensors(self, value: str | None) -> Self:
         """Which third moments to decompose: that of the whole corpus (root), or the average over groups (groups), which
-        suits a few large groups.
+        is exact for the groups at hand. auto tries both on held-out words where concentrations are auto and nothing
+        is refined, and takes root otherwise.
         """
         return self._set_given({"tensors": value})

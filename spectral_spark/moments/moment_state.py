@@ -99,7 +99,9 @@ class MomentState:
         diagonal = np.eye(p)[pair_indices(p)] > 0
         assert self.level_squares is not None
         pairs[[tree.index(slot) for slot in self.slots]] = self._both.second[:, diagonal].sum(axis=1)
-        return variance_components(self.census, self.node_first, pairs, float(self.level_squares[:, diagonal].sum()))
+        alone = float(self._both.words.sum(axis=0) @ (self.basis.projection**2).sum(axis=1))
+        squares = float(self.level_squares[:, diagonal].sum())
+        return variance_components(self.census, self.node_first, pairs, squares, alone)
 
     @property
     def effective_sample_size(self) -> float:

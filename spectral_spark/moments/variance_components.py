@@ -16,7 +16,7 @@ class VarianceKernel:
     """What the components need, where the moments of every node are not kept.
 
     ``shared`` holds "basis", B of shape (d, p). Arrays, with y = Bᵀc: "node_first" (nodes, p), Σ y; "node_pairs"
-    (nodes,), Σ m tr φ2; "squares" (1,), Σ ‖y‖².
+    (nodes,), Σ m tr φ2; "squares" (2,), Σ ‖y‖² and Σ c_w ‖b_w‖².
     """
 
     vocab_size: int
@@ -32,7 +32,7 @@ class VarianceAccumulator:
         self._kernel, self._basis, self._sizes = kernel, basis, (basis**2).sum(axis=1)
         self._index = WordIndex(kernel.vocab_size)
         self._first, self._pairs = np.zeros((kernel.nodes, basis.shape[1])), np.zeros(kernel.nodes)
-        self._squares = np.zeros(1)
+        self._squares = np.zeros(2)
 
     def add(self, batch: CountBatch) -> None:
         documents, _ = prepared(batch, self._kernel.vocab_size, self._kernel.cap)
@@ -43,14 +43,14 @@ class VarianceAccumulator:
         alone = np.asarray(documents.matrix @ self._sizes)          # pairs of a word with itself
         np.add.at(self._first, documents.nodes, seen.y)
         np.add.at(self._pairs, documents.nodes, (square - alone) / (seen.lengths - 1.0))
-        self._squares += square.sum()
+        self._squares += square.sum(), alone.sum()
 
     def arrays(self) -> dict[str, np.ndarray]:
         return {"node_first": self._first, "node_pairs": self._pairs, "squares": self._squares}
 
 
 def variance_components(
-    census: Census, node_first: np.ndarray, node_pairs: np.ndarray, squares: float
+    census: Census, node_first: np.ndarray, node_pairs: np.ndarray, squares: float, alone: float
 ) -> VarianceComponents:
     """The components from sums over documents, each weighted by its words m.
 
@@ -59,7 +59,7 @@ def variance_components(
     census : documents and words per node.
     node_first : array of shape (nodes, p), Σ m φ1 over each node's own documents.
     node_pairs : array of shape (nodes,), Σ m tr φ2 over the same: pairs of words inside a document.
-    squares : Σ m² ‖φ1‖² over all documents.
+    squares, alone : Σ m² ‖φ1‖² and Σ c_w ‖b_w‖² over all documents, b_w the row of the basis for word w.
     """
     tokens = np.maximum(census.tokens, 1.0)
     inside = node_pairs / tokens                                    # ‖p‖² of an average document of the node
@@ -68,5 +68,5 @@ def variance_components(
     if pairs.sum() > 1e-9 * (tokens**2).sum():
         across = ((node_first**2).sum() - squares) / pairs.sum()    # pairs of different documents of a node
         documents = max(float(pairs @ inside / pairs.sum() - across), 0.0)
-    words = (squares - float(inside @ census.tokens_squared)) / max(float(census.tokens.sum()), 1.0)
+    words = (alone - float(node_pairs.sum())) / max(float(census.tokens.sum()), 1.0)
     return level_variances(census, node_first / tokens[:, None], documents, max(words, 0.0))

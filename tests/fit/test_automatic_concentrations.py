@@ -34,8 +34,8 @@ def automatic(frame: DataFrame) -> SpectralHDPModel:
 
 def test_documents_of_the_model_choose_its_levels(automatic: SpectralHDPModel) -> None:
     report = automatic.summary.refinement
-    assert {"calibrated", "levels 1", "1"} <= set(report["concentration_scores"])
-    assert report["concentrations_chosen"] in ("calibrated", "levels 1")
+    assert {"calibrated", "levels 1", "1", "groups 1", "groups calibrated"} <= set(report["concentration_scores"])
+    assert report["concentrations_chosen"] in ("calibrated", "levels 1", "groups 1", "groups calibrated")
     np.testing.assert_allclose(automatic.summary.spectral_concentrations, G, rtol=0.25)
     assert automatic.summary.concentrations == automatic.summary.spectral_concentrations
 
@@ -71,3 +71,16 @@ def test_an_update_keeps_what_was_chosen(automatic: SpectralHDPModel, frame: Dat
     more = more.selectExpr("concat('new ', doc_id) as doc_id", "path", "terms", "counts")
     updated = automatic.update(more)                            # a tree with one more level
     assert updated.documentConcentration == automatic.documentConcentration
+    assert updated.summary.refinement["concentrations_chosen"] == automatic.summary.refinement["concentrations_chosen"]
+
+
+def test_few_groups_are_solved_each_on_its_own(spark: SparkSession) -> None:
+    drawn = simulate_hdp((200, 6), [700, 500, 400, 300], [3.0, 1.0], 60, seed=1)
+    frame = corpus_frame(spark, drawn).cache()
+    automatic, flat = fit(frame, k=6), fit(frame, k=6, concentrations=[0.3])
+    assert automatic.summary.refinement["concentrations_chosen"].startswith("groups")
+    assert len(automatic.summary.concentrations) == 2
+    errors = [recovery(model.topicsMatrix(), drawn.topics).error for model in (automatic, flat)]
+    assert errors[0] < 0.85 * errors[1]
+    again = automatic.solveAgain(concentrations=automatic.summary.spectral_concentrations[-1:])
+    assert recovery(again.topicsMatrix(), automatic.topicsMatrix()).error < 1e-6

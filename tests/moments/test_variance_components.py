@@ -53,7 +53,7 @@ def components_of(census: Census, counts: np.ndarray, nodes: np.ndarray) -> Vari
     np.add.at(first, nodes, counts)
     square, m = (counts**2).sum(axis=1), counts.sum(axis=1)
     pairs = np.bincount(nodes, (square - m) / (m - 1.0), len(census.tree))
-    return variance_components(census, first, pairs, float(square.sum()))
+    return variance_components(census, first, pairs, float(square.sum()), float(m.sum()))
 
 
 @pytest.mark.parametrize("g", [1.0, 10.0, 100.0])
@@ -111,7 +111,7 @@ def state_of(counts: np.ndarray, nodes: np.ndarray, tree: DocumentTree, componen
     found = None
     if components:
         sums = run(VarianceKernel(batch.vocab_size, None, len(tree)), {"basis": basis.projection}, [batch])
-        found = variance_components(census, sums["node_first"], sums["node_pairs"], float(sums["squares"][0]))
+        found = variance_components(census, sums["node_first"], sums["node_pairs"], *sums["squares"])
     plan = MomentPlan.make(basis, census, "ess", node_states=not components, components=found)
     half = [run(plan.kernel, plan.shared, [batch]), plan.kernel.start(plan.shared).arrays()]
     return plan.finish(*half)
