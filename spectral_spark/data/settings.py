@@ -11,6 +11,7 @@ from spectral_spark.data.value_types import (
     LARGEST_SEED,
     Choice,
     Number,
+    NumberOrWord,
     PositiveNumbers,
     Switch,
     Text,
@@ -154,8 +155,9 @@ IBP = SettingsTable(
             "Column that transform adds for isfa and iica with the probability that each feature is active.", _COLUMNS),
     Setting("reconstructionCol", _COLUMN, "reconstruction",
             "Column that reconstruct adds with each row as the features explain it.", _COLUMNS),
-    Setting("missing", Choice(("refuse", "mean")), "refuse",
-            "What to do with nulls and NaN: refuse them, or replace them by the mean of their column.",
+    Setting("missing", Choice(("refuse", "mean", "pairwise")), "refuse",
+            "What to do with nulls and NaN: refuse them, take every moment over the values that are there (pairwise, "
+            "without bias), or put the mean of the column in their place (mean, which shrinks covariances).",
             aliases=("impute", "na", "nan")),
     Setting("polish", Whole(0), 0,
             "Rounds of least squares that improve the features after the spectral solution; each takes one more pass.",
@@ -177,6 +179,19 @@ IBP = SettingsTable(
     Setting("noiseVariance", Number(0), None,
             "Variance of the noise, if it is known. By default it is estimated from the smallest eigenvalues.",
             _EXPERTS, ("noise", "sigma")),
+    Setting("kurtosis", NumberOrWord(1, word="estimate", metavar="X|estimate"), None,
+            "Kurtosis of the sources of isfa and iica (the fourth moment over the squared variance), or estimate to "
+            "measure it with one more pass. By default 3 for isfa, Gaussian, and 6 for iica, Laplace.", _EXPERTS),
+    Setting("rankRule", Choice(("noise-edge", "largest-slope")), "noise-edge",
+            "How features are counted when k is auto: eigenvalues above the edge of the noise, or up to the largest "
+            "drop between neighbouring eigenvalues, the rule of the paper.", _EXPERTS),
+    Setting("noiseRule", Choice(("trailing-mean", "smallest-eigenvalue")), "trailing-mean",
+            "How the variance of the noise is estimated: the mean of the eigenvalues below the features, or the "
+            "smallest eigenvalue, the rule of the paper.", _EXPERTS),
+    Setting("basisSize", Whole(1, 40, AUTO), AUTO,
+            "Directions in which third and fourth moments are kept with the model, for updates and for another k. auto "
+            "takes a quarter more than k (at least 4 more and at least 12 in all, at most 40 and the columns).",
+            _EXPERTS, ("basis_columns", "p")),
 )
 
 _MANY = Whole(1, LARGEST_COUNT)

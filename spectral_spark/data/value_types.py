@@ -117,7 +117,7 @@ class Number(ValueType):
         return f"a number {'above' if self.above else 'from'} {self.least:g} {'and up to' if self.above else 'to'} " \
             f"{self.most:g}"
 
-    def check(self, value: Any) -> float:
+    def check(self, value: Any) -> Any:
         if not _is_number(value) or not isfinite(value) or not self.least <= value <= self.most:
             self.refuse(value)
         if self.above and value == self.least:
@@ -129,6 +129,24 @@ class Number(ValueType):
             return self.check(float(text))
         except ValueError:
             self.refuse(text)
+
+
+@dataclass(frozen=True)
+class NumberOrWord(Number):
+    """A number, or the given word."""
+
+    word: str = "auto"
+    annotation: str = "float | str"
+
+    @property
+    def expected(self) -> str:  # type: ignore[override]
+        return f"{super().expected}, or '{self.word}'"
+
+    def check(self, value: Any) -> Any:
+        return value if isinstance(value, str) and value == self.word else super().check(value)
+
+    def __call__(self, text: str) -> Any:
+        return text if text == self.word else super().__call__(text)
 
 
 @dataclass(frozen=True)

@@ -53,3 +53,23 @@ class _RangeAccumulator:
 
     def arrays(self) -> dict[str, np.ndarray]:
         return {"product": self._product, "squares": self._squares}
+
+
+@dataclass(frozen=True)
+class SquaresKernel:
+    """Σ (x−μ)² of every column. Shared: ``mean`` (d,). State: ``squares`` (d,)."""
+
+    def start(self, shared: Mapping[str, np.ndarray]) -> "_SquaresAccumulator":
+        return _SquaresAccumulator(shared["mean"])
+
+
+class _SquaresAccumulator:
+    def __init__(self, mean: np.ndarray) -> None:
+        self._mean, self._squares = mean, np.zeros(len(mean))
+
+    def add(self, batch: DenseBatch) -> None:
+        values = batch.centred(self._mean)
+        self._squares += np.einsum("nd,nd->d", values, values)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {"squares": self._squares}

@@ -7,11 +7,11 @@ import numpy as np
 from spectral_spark.ibp.cumulant_decomposition import CumulantDecomposition
 from spectral_spark.ibp.feature_model import FeatureModel, largest_entry_positive
 from spectral_spark.ibp.row_whitening import RowWhitening
-from spectral_spark.ibp.source_kinds import Kind
+from spectral_spark.ibp.source_kinds import GAUSSIAN, Kind
 
 _MISFIT_LIMIT = 0.5
 _GAUSSIAN_DEVIATIONS = 3.0
-"""An isFA factor counts as always on while its λ4 is within this many standard deviations √(24/n) of zero. The solver
+"""A Gaussian factor counts as always on while its λ4 is within this many standard deviations √(24/n) of zero. The solver
 picks directions of large |λ4|, so one deviation misses half of them; three take π = .9 for 1 up to about 2,000 rows and
 π = .95 up to about 9,000, where the two cannot be told apart."""
 
@@ -102,7 +102,7 @@ def _sparse(
     from_eigenvalues = np.clip(kind.kurtosis / np.maximum(excess + 3, 1e-12), 0.25 / rows, 1.0)
     columns = whitening.lift @ decomposition.vectors
     noise = max(_GAUSSIAN_DEVIATIONS * np.sqrt(24 / rows), 1e-7)
-    gaussian = np.flatnonzero(excess <= noise) if kind.name == "isfa" else np.zeros(0, int)
+    gaussian = np.flatnonzero(excess <= noise) if kind.kurtosis == GAUSSIAN else np.zeros(0, int)
     if len(gaussian) > 1:
         columns[:, gaussian] = _principal_axes(columns[:, gaussian])
     pi = from_eigenvalues.copy()

@@ -11,7 +11,7 @@ from spectral_spark.errors import InputError
 
 @dataclass(frozen=True)
 class MeanKernel:
-    """Sums each column over its present values.
+    """Sums each column over its present values, less ``centre`` (d,) where one is shared.
 
     State: ``rows`` (1,), ``sum``, ``present``, ``infinite``, ``nonzero`` (d,).
     """
@@ -19,19 +19,21 @@ class MeanKernel:
     width: int
 
     def start(self, shared: Mapping[str, np.ndarray]) -> "_MeanAccumulator":
-        return _MeanAccumulator(self.width)
+        return _MeanAccumulator(self.width, shared.get("centre"))
 
 
 class _MeanAccumulator:
-    def __init__(self, width: int) -> None:
-        self._rows = 0
+    def __init__(self, width: int, centre: np.ndarray | None) -> None:
+        self._rows, self._centre = 0, centre
         self._sum, self._present, self._infinite, self._nonzero = np.zeros((4, width))
 
     def add(self, batch: DenseBatch) -> None:
         values = batch.values
         self._rows += batch.n_rows
-        total = values.sum(axis=0, dtype=np.float64)
         self._nonzero += np.count_nonzero(values, axis=0)
+        if self._centre is not None:
+            values = np.subtract(values, self._centre, dtype=np.float64)
+        total = values.sum(axis=0, dtype=np.float64)
         if np.isfinite(total).all():
             self._sum += total
             self._present += batch.n_rows
@@ -68,7 +70,7 @@ class ColumnMeans:
 def column_means(arrays: Mapping[str, np.ndarray], missing: str) -> ColumnMeans:
     """Means from the state of :class:`MeanKernel`.
 
-    ``missing="refuse"`` raises when a value is missing, ``"mean"`` replaces it by the mean of its column. Infinite
+    ``missing="refuse"`` raises when a value is missing; otherwise it is left out of its column's mean. Infinite
     values, empty columns, all-zero data and no data are refused either way.
     """
     rows = int(arrays["rows"][0])
@@ -84,7 +86,7 @@ def column_means(arrays: Mapping[str, np.ndarray], missing: str) -> ColumnMeans:
     if missing == "refuse" and absent.any():
         raise InputError(
             f"{int(absent.sum())} values are missing (null or NaN), in {_columns(absent > 0)}; fill them, drop those "
-            'rows, or set `missing="mean"` to replace them by the mean of their column'
+            'rows, or set `missing="pairwise"` to work with the values that are there'
         )
     if (present == 0).any():
         raise InputError(f"no value at all in {_columns(present == 0)}; drop these columns")

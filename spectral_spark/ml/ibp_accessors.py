@@ -47,7 +47,9 @@ class IBPModelParams(TableParams, HasFeaturesCol):
         return self._value("reconstructionCol")
 
     def getMissing(self) -> str:
-        """What to do with nulls and NaN: refuse them, or replace them by the mean of their column."""
+        """What to do with nulls and NaN: refuse them, take every moment over the values that are there (pairwise,
+        without bias), or put the mean of the column in their place (mean, which shrinks covariances).
+        """
         return self._value("missing")
 
     def setFeaturesCol(self, value: str | None) -> Self:
@@ -86,6 +88,10 @@ class IBPEstimatorParams(IBPModelParams, HasSeed, HasSolver):
     probabilitiesFrom: "Param[Any]" = param(IBP["probabilitiesFrom"])
     powerPasses: "Param[Any]" = param(IBP["powerPasses"])
     noiseVariance: "Param[Any]" = param(IBP["noiseVariance"])
+    kurtosis: "Param[Any]" = param(IBP["kurtosis"])
+    rankRule: "Param[Any]" = param(IBP["rankRule"])
+    noiseRule: "Param[Any]" = param(IBP["noiseRule"])
+    basisSize: "Param[Any]" = param(IBP["basisSize"])
 
     @given_keywords
     def __init__(
@@ -93,7 +99,8 @@ class IBPEstimatorParams(IBPModelParams, HasSeed, HasSolver):
         codesCol: str = "codes", activityCol: str = "activity", reconstructionCol: str = "reconstruction",
         missing: str = "refuse", polish: int = 0, checkpointDir: str | None = None, seed: int = 0,
         solver: str = "joint", offset: str = "auto", probabilitiesFrom: str = "eigenvalues", powerPasses: int = 3,
-        noiseVariance: float | None = None,
+        noiseVariance: float | None = None, kurtosis: float | str | None = None, rankRule: str = "noise-edge",
+        noiseRule: str = "trailing-mean", basisSize: int | str = "auto",
     ) -> None:
         super().__init__()
         self._set_given(self._input_kwargs)
@@ -104,7 +111,8 @@ class IBPEstimatorParams(IBPModelParams, HasSeed, HasSolver):
         codesCol: str = "codes", activityCol: str = "activity", reconstructionCol: str = "reconstruction",
         missing: str = "refuse", polish: int = 0, checkpointDir: str | None = None, seed: int = 0,
         solver: str = "joint", offset: str = "auto", probabilitiesFrom: str = "eigenvalues", powerPasses: int = 3,
-        noiseVariance: float | None = None,
+        noiseVariance: float | None = None, kurtosis: float | str | None = None, rankRule: str = "noise-edge",
+        noiseRule: str = "trailing-mean", basisSize: int | str = "auto",
     ) -> Self:
         """Set several parameters by name; None leaves one unset."""
         return self._set_given(self._input_kwargs)
@@ -151,6 +159,31 @@ class IBPEstimatorParams(IBPModelParams, HasSeed, HasSolver):
         """Variance of the noise, if it is known. By default it is estimated from the smallest eigenvalues."""
         return self._value("noiseVariance")
 
+    def getKurtosis(self) -> float | str | None:
+        """Kurtosis of the sources of isfa and iica (the fourth moment over the squared variance), or estimate to
+        measure it with one more pass. By default 3 for isfa, Gaussian, and 6 for iica, Laplace.
+        """
+        return self._value("kurtosis")
+
+    def getRankRule(self) -> str:
+        """How features are counted when k is auto: eigenvalues above the edge of the noise, or up to the largest drop
+        between neighbouring eigenvalues, the rule of the paper.
+        """
+        return self._value("rankRule")
+
+    def getNoiseRule(self) -> str:
+        """How the variance of the noise is estimated: the mean of the eigenvalues below the features, or the smallest
+        eigenvalue, the rule of the paper.
+        """
+        return self._value("noiseRule")
+
+    def getBasisSize(self) -> int | str:
+        """Directions in which third and fourth moments are kept with the model, for updates and for another k.
+
+        auto takes a quarter more than k (at least 4 more and at least 12 in all, at most 40 and the columns).
+        """
+        return self._value("basisSize")
+
     def setKind(self, value: str | None) -> Self:
         """The model: binary features, sparse factors (isfa, Gaussian) or independent components (iica, Laplace)."""
         return self._set_given({"kind": value})
@@ -160,7 +193,9 @@ class IBPEstimatorParams(IBPModelParams, HasSeed, HasSolver):
         return self._set_given({"k": value})
 
     def setMissing(self, value: str | None) -> Self:
-        """What to do with nulls and NaN: refuse them, or replace them by the mean of their column."""
+        """What to do with nulls and NaN: refuse them, take every moment over the values that are there (pairwise,
+        without bias), or put the mean of the column in their place (mean, which shrinks covariances).
+        """
         return self._set_given({"missing": value})
 
     def setPolish(self, value: int | None) -> Self:
@@ -196,3 +231,28 @@ class IBPEstimatorParams(IBPModelParams, HasSeed, HasSolver):
     def setNoiseVariance(self, value: float | None) -> Self:
         """Variance of the noise, if it is known. By default it is estimated from the smallest eigenvalues."""
         return self._set_given({"noiseVariance": value})
+
+    def setKurtosis(self, value: float | str | None) -> Self:
+        """Kurtosis of the sources of isfa and iica (the fourth moment over the squared variance), or estimate to
+        measure it with one more pass. By default 3 for isfa, Gaussian, and 6 for iica, Laplace.
+        """
+        return self._set_given({"kurtosis": value})
+
+    def setRankRule(self, value: str | None) -> Self:
+        """How features are counted when k is auto: eigenvalues above the edge of the noise, or up to the largest drop
+        between neighbouring eigenvalues, the rule of the paper.
+        """
+        return self._set_given({"rankRule": value})
+
+    def setNoiseRule(self, value: str | None) -> Self:
+        """How the variance of the noise is estimated: the mean of the eigenvalues below the features, or the smallest
+        eigenvalue, the rule of the paper.
+        """
+        return self._set_given({"noiseRule": value})
+
+    def setBasisSize(self, value: int | str | None) -> Self:
+        """Directions in which third and fourth moments are kept with the model, for updates and for another k.
+
+        auto takes a quarter more than k (at least 4 more and at least 12 in all, at most 40 and the columns).
+        """
+        return self._set_given({"basisSize": value})

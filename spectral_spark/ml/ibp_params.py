@@ -17,4 +17,6 @@ class SpectralIBPParams(IBPEstimatorParams):
             kind=self.getKind(), k=self.getK(), missing=self.getMissing(), solver=self.getSolver(),
             offset=self.getOffset(), probabilities=self.getProbabilitiesFrom(), polish=self.getPolish(),
             power_passes=self.getPowerPasses(), noise_variance=self.getNoiseVariance(), seed=self.getSeed(),
+            kurtosis=self.getKurtosis(), rank_rule=self.getRankRule(), noise_rule=self.getNoiseRule(),
+            basis_size=self.getBasisSize(),
         )

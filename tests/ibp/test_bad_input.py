@@ -19,7 +19,7 @@ def fit(values: np.ndarray, **settings: object) -> object:
 def test_nan_is_refused_unless_missing_values_are_allowed() -> None:
     values = good()
     values[3, 4] = values[9, 1] = np.nan
-    with pytest.raises(InputError, match=r"2 values are missing.*columns 1, 4.*`missing=\"mean\"`"):
+    with pytest.raises(InputError, match=r"2 values are missing.*columns 1, 4.*`missing=\"pairwise\"`"):
         fit(values)
     found = fit(values, missing="mean")
     assert found.means.missing.tolist() == [0, 1, 0, 0, 1, 0]  # type: ignore[attr-defined]

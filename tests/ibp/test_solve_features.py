@@ -140,7 +140,9 @@ def test_sketched_covariance_equals_the_exact_one() -> None:
     values = (rng.random((500, 5)) < 0.4) @ rng.standard_normal((5, 60)) + 0.2 * rng.standard_normal((500, 60))
     run = local_runner(values)
     means = column_means(run(MeanKernel(60), {}, ""), "refuse")
-    exact, sketch = (collect_spectrum(run, means, 25, seed=1, power_passes=4, exact_width=w) for w in (100, 10))
+    exact, sketch = (
+        collect_spectrum(run, means, 25, seed=1, power_passes=4, exact_width=w)[0] for w in (100, 10)
+    )
     assert sketch.vectors.shape == (60, 25)
     np.testing.assert_allclose(sketch.values[:5], exact.values[:5], rtol=1e-8)
     assert sketch.noise_variance(5) == pytest.approx(exact.noise_variance(5), rel=1e-6)
