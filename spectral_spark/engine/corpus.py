@@ -78,7 +78,7 @@ class Corpus(ABC):
 
     @abstractmethod
     def identities(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of every kept document of word counts: the hash of its identity (int64) and of its content (uint32)."""
+        """Of every kept document or row: the hash of its identity (int64) and of its content (uint32)."""
 
     @abstractmethod
     def close(self) -> None:

@@ -8,16 +8,17 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from spectral_spark.data.dense_batch import DenseBatch
+from spectral_spark.data.hashing import next_bits
 from spectral_spark.engine.packing import Packing, cut_blocks, shard_count
 from spectral_spark.engine.rows import RowFrame, dense_matrix
 
 BLOCK_VALUES = 1 << 18
 FEWEST_ROWS, MOST_ROWS = 32, 2048
 _DATA = ("values", "keys")
-_SCHEMA = "shard int, block int, documents int, values binary, keys binary"
+_SCHEMA = "shard int, block int, documents int, values binary, keys binary, contents binary"
 _ARROW_SCHEMA = pa.schema([
     ("shard", pa.int32()), ("block", pa.int32()), ("documents", pa.int32()), ("values", pa.binary()),
-    ("keys", pa.binary()),
+    ("keys", pa.binary()), ("contents", pa.binary()),
 ])
 
 
@@ -65,9 +66,20 @@ class _Packer:
             keys = rows.column("key").to_numpy().astype(np.int64, copy=False)
             yield pa.RecordBatch.from_arrays(
                 [pa.array([shard], pa.int32()), pa.array([block], pa.int32()), pa.array([len(matrix)], pa.int32()),
-                 _binary(matrix), _binary(keys)],
+                 _binary(matrix), _binary(keys), _binary(contents_of(matrix))],
                 schema=_ARROW_SCHEMA,
             )
+
+
+def contents_of(matrix: np.ndarray) -> np.ndarray:
+    """A 32-bit hash of each row's values, whatever their precision and storage; uint32 array of shape (n,)."""
+    values = matrix.astype(np.float64) + 0.0                   # one zero, and one NaN
+    values[np.isnan(values)] = np.nan
+    bits = values.view(np.uint64)
+    places = next_bits(np.arange(matrix.shape[1], dtype=np.uint64)) | np.uint64(1)
+    folded = (bits ^ (bits >> np.uint64(29))) * places
+    folded ^= folded >> np.uint64(32)
+    return (next_bits(folded.sum(axis=1, dtype=np.uint64)) >> np.uint64(32)).astype(np.uint32)
 
 
 def _binary(array: np.ndarray) -> pa.Array:

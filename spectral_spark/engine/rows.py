@@ -1,12 +1,12 @@
 """Turns a DataFrame of real vectors into the columns that the engine works on, and checks them before any pass."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, FloatType, NumericType
 
@@ -65,8 +65,7 @@ def inspect_rows(
     working = base.select(key.alias("key"), tie.alias("tie"), "size", "indices", "values")
     row = working.agg(
         F.count(F.lit(1)).alias("rows"), F.min("size").alias("least"), F.max("size").alias("most"),
-        F.count_if(F.col("values").isNull()).alias("empty"),
-        F.sum(F.xxhash64("key", "tie").cast("decimal(20,0)")).alias("content"),
+        F.count_if(F.col("values").isNull()).alias("empty"), _content().alias("content"),
     ).first()
     if row is None or row["rows"] == 0:
         raise InputError("there are no rows: the DataFrame is empty")
@@ -80,8 +79,27 @@ def inspect_rows(
     if not row["most"]:
         raise InputError(f"column '{features}': the vectors have no entries")
     single = not _is_vector(_type_of(frame, features)) and _element(_type_of(frame, features)) is FloatType
-    fingerprint = f"{row['rows']}:{row['most']}:{int(row['content']) % (1 << 64):016x}"
-    return RowFrame(working.drop("size"), int(row["rows"]), int(row["most"]), single, fingerprint)
+    width = int(row["most"])
+    return RowFrame(working.drop("size"), int(row["rows"]), width, single, _fingerprint(row, width))
+
+
+def without_rows(source: RowFrame, keys: np.ndarray) -> RowFrame | None:
+    """The rows whose key is not among ``keys``; None if none is left."""
+    spark = source.frame.sparkSession
+    unwanted = spark.createDataFrame(pa.table({"key": pa.array(np.unique(keys), pa.int64())}))
+    frame = source.frame.join(F.broadcast(unwanted), "key", "left_anti").select(*source.frame.columns)
+    row = frame.agg(F.count(F.lit(1)).alias("rows"), _content().alias("content")).first()
+    if row is None or not row["rows"]:
+        return None
+    return replace(source, frame=frame, rows=int(row["rows"]), fingerprint=_fingerprint(row, source.width))
+
+
+def _content() -> Column:
+    return F.sum(F.xxhash64("key", "tie").cast("decimal(20,0)"))
+
+
+def _fingerprint(row: Row, width: int) -> str:
+    return f"{row['rows']}:{width}:{int(row['content']) % (1 << 64):016x}"
 
 
 def dense_matrix(indices: pa.Array, values: pa.Array, width: int, dtype: type) -> np.ndarray:

@@ -71,12 +71,12 @@ def open_arrivals(
             yield Arrivals(corpus, None, source.fingerprint, None)
             return
         batch = KnownDocuments(*corpus.packed.identities())
-        tally, fit = _sorted_out(known, batch, remove=remove)
+        tally, fit = sorted_out(known, batch, remove=remove)
         if fit.all():
             yield Arrivals(corpus, batch, source.fingerprint, tally)
             return
         if not skip_known:
-            raise InputError(_refusal(tally, remove=remove))
+            raise InputError(refusal(tally, remove=remove))
         unfit = batch.keys[~fit]
     rest = without_documents(source, unfit)
     if rest is None or not fit.any():
@@ -86,7 +86,7 @@ def open_arrivals(
         yield Arrivals(corpus, KnownDocuments(*corpus.packed.identities()), rest.fingerprint, tally)
 
 
-def _sorted_out(known: KnownDocuments, batch: KnownDocuments, *, remove: bool) -> tuple[DocumentTally, np.ndarray]:
+def sorted_out(known: KnownDocuments, batch: KnownDocuments, *, remove: bool) -> tuple[DocumentTally, np.ndarray]:
     """How many documents are what to the model, and which of them can be added or removed, as a bool array.
 
     Documents without ids may have the same key; they are added, removed or left alone together.
@@ -100,16 +100,19 @@ def _sorted_out(known: KnownDocuments, batch: KnownDocuments, *, remove: bool) -
     return tally, fit
 
 
-def _refusal(tally: DocumentTally, *, remove: bool) -> str:
+def refusal(
+    tally: DocumentTally, *, remove: bool, what: str = "documents", differently: str = "other words or another path"
+) -> str:
+    """Why nothing was added or removed; ``what`` the model counts, and how one of the same id may differ."""
     parts = []
     if tally.known:
         parts.append(f"{tally.known:,} are in this model already")
     if tally.absent:
         parts.append(f"{tally.absent:,} are not in this model")
     if tally.changed:
-        parts.append(f"{tally.changed:,} have the id of a document of this model but other words or another path")
+        parts.append(f"{tally.changed:,} have the id of a {what.removesuffix('s')} of this model but {differently}")
     done = "removed" if remove else "added"
     return (
-        f"of {tally.given:,} documents {' and '.join(parts)}, so nothing was {done}; `skipKnown=True` leaves them "
+        f"of {tally.given:,} {what} {' and '.join(parts)}, so nothing was {done}; `skipKnown=True` leaves them "
         f"out and {'removes' if remove else 'adds'} the other {tally.taken:,}"
     )

@@ -15,7 +15,7 @@ class IbpSummary:
     Attributes
     ----------
     kind, k, rows, columns : the model, features found, rows and columns they were found in.
-    missing_values, columns_with_missing : how many values were missing and stood for the mean of their column.
+    missing_values, columns_with_missing : how many values were missing, and in how many columns.
     noise_variance : σ².
     spectrum, trace, noise_edge, rank_rule : leading eigenvalues of the covariance, their whole sum, the eigenvalue a
         feature had to exceed, and why k is what it is.
@@ -26,6 +26,13 @@ class IbpSummary:
     unidentified : always-on Gaussian factors that are known only as a subspace.
     passes : name, seconds and rows of every pass over the data.
     seconds : where the time went.
+    concentration : α̂ = K / H_N of the Indian Buffet Process; None for models of version 0.1.0, as for those below.
+    log_prior : log p(Z | α̂) of codes with the counts that the model expects, natural logarithm.
+    kurtosis : that of the sources, as given or estimated; None for binary features.
+    basis_size : directions in which third and fourth moments are kept.
+    sources : fingerprints of the sets of rows that were added, and marks of those that were removed.
+    input : where the command line found the vectors: ``columns`` of a wide table, and entries that it ``dropped``.
+    warnings : what the user should know.
     """
 
     kind: str
@@ -55,6 +62,13 @@ class IbpSummary:
     versions: dict[str, str]
     settings: dict[str, Any] = field(default_factory=dict)
     source: str = ""
+    concentration: float | None = None
+    log_prior: float | None = None
+    kurtosis: float | None = None
+    basis_size: int | None = None
+    sources: list[str] = field(default_factory=list)
+    input: dict[str, Any] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
 
     @property
     def totalSeconds(self) -> float:
@@ -73,12 +87,21 @@ class IbpSummary:
             ("rows", f"{self.rows:,} with {self.columns:,} columns; {missing}"),
             ("noise variance", f"{self.noise_variance:.4g}"),
             ("probabilities", ", ".join(f"{value:.3f}" for value in self.probabilities)),
+            *self._prior_facts(),
             ("solver", f"{self.solver}, residual {self.residual:.3g}"),
             ("offset", self.offset),
             ("passes", ", ".join(self.passNames) or "none"),
             ("time", seconds_text(self.seconds)),
             ("seed", str(self.seed)),
         ]
+
+    def _prior_facts(self) -> list[tuple[str, str]]:
+        facts = []
+        if self.concentration is not None and self.log_prior is not None:
+            facts.append(("buffet process", f"α {self.concentration:.4g}, log p(Z) {self.log_prior:,.1f}"))
+        if self.kurtosis is not None:
+            facts.append(("kurtosis", f"{self.kurtosis:.4g} of the sources"))
+        return facts
 
     def __repr__(self) -> str:
         return text_view(f"IbpSummary ({self.kind})", self._facts())

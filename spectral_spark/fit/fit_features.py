@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from pyspark.sql import DataFrame
@@ -21,19 +22,34 @@ from spectral_spark.errors import CapacityError
 from spectral_spark.fit.feature_summary import IbpSummary
 from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fitted_topics import versions
+from spectral_spark.fit.remember import known_rows
+from spectral_spark.ibp.buffet_prior import buffet_concentration, log_prior_of_codes
 from spectral_spark.ibp.feature_model import FeatureModel
+from spectral_spark.ibp.feature_state import FeatureBasis, FeatureState
 from spectral_spark.ibp.likelihood import LikelihoodKernel
 from spectral_spark.ibp.polish import shared_of
 from spectral_spark.ibp.solve_features import IbpFit, IbpSettings, fit_features, largest_state, planned_passes
+from spectral_spark.moments.known_documents import KnownDocuments
 from spectral_spark.version import __version__
 
 
 @dataclass(frozen=True, eq=False)
 class FittedFeatures:
-    """What a fit found: the model and the run report."""
+    """What a fit found.
+
+    Attributes
+    ----------
+    model, summary : the features and the run report.
+    state : the additive sums behind them; None for models of version 0.1.0, which did not keep them.
+    known : which rows are in the sums; None if there are too many to keep apart.
+    changes : how features moved in the update that made this model; None for a fit.
+    """
 
     model: FeatureModel
     summary: IbpSummary
+    state: FeatureState | None = None
+    known: KnownDocuments | None = None
+    changes: dict[str, Any] | None = None
 
 
 def fit_rows(
@@ -42,24 +58,30 @@ def fit_rows(
     settings: IbpSettings,
     *,
     id_column: str | None = None,
+    basis: FeatureBasis | None = None,
     progress: Progress | None = None,
     checkpoint_dir: str | None = None,
 ) -> FittedFeatures:
-    """Fit features to the vectors of a DataFrame."""
+    """Fit features to the vectors of a DataFrame; ``basis`` is that of another model, to be merged with it later."""
     started = time.perf_counter()
-    source = inspect_rows(frame, features, id_column, missing_allowed=settings.missing == "mean")
+    source = inspect_rows(frame, features, id_column, missing_allowed=settings.missing != "refuse")
+    if basis is not None:
+        refuse_other_width(np.array([source.width]), basis.width)
     check_memory(source.width, settings)
-    key = run_key(source.fingerprint, asdict(settings), __version__)
+    key = run_key(source.fingerprint, asdict(settings), basis.fingerprint if basis else "", __version__)
     checkpoints = DirectoryCheckpoints(checkpoint_dir, key) if checkpoint_dir else Checkpoints()
     run = FitRun(progress or Progress(), checkpoints)
     run.progress.plan(planned_passes(source.width, settings), source.rows)
     corpus = open_rows(source, state_bytes=largest_state(source.width, settings), progress=run.progress)
     run.timed("inspect", started)
     with corpus, small_batches(frame.sparkSession, source.width):
-        fit = fit_features(corpus_runner(corpus, run), source.width, settings)
+        fit = fit_features(
+            corpus_runner(corpus, run), source.width, settings, basis=basis, source=source.fingerprint
+        )
+        known = known_rows(corpus, run)
     checkpoints.clear()
     run.timed("total", started)
-    return FittedFeatures(fit.model, _summary(fit, settings, run, source.fingerprint))
+    return FittedFeatures(fit.model, feature_summary(fit, settings, run, source.fingerprint), fit.state, known)
 
 
 def corpus_runner(corpus: Corpus, run: FitRun) -> Runner:
@@ -81,7 +103,7 @@ def corpus_runner(corpus: Corpus, run: FitRun) -> Runner:
 
 def log_likelihood(frame: DataFrame, features: str, model: FeatureModel, missing: str, id_column: str | None) -> float:
     """Σ log p(x) over the rows of a DataFrame, summed in the engine's fixed order."""
-    source = inspect_rows(frame, features, id_column, missing_allowed=missing == "mean")
+    source = inspect_rows(frame, features, id_column, missing_allowed=missing != "refuse")
     refuse_other_width(np.array([source.width]), model.width)
     kernel = LikelihoodKernel(model.kind, missing)
     with open_rows(source) as corpus, small_batches(frame.sparkSession, source.width):
@@ -99,8 +121,10 @@ def check_memory(width: int, settings: IbpSettings) -> int:
     return need
 
 
-def _summary(fit: IbpFit, settings: IbpSettings, run: FitRun, source: str) -> IbpSummary:
+def feature_summary(fit: IbpFit, settings: IbpSettings, run: FitRun, source: str) -> IbpSummary:
+    """The run report of a fit or an update."""
     recovery, decomposition = fit.recovery, fit.decomposition
+    concentration = buffet_concentration(fit.means.rows, fit.model.k)
     from_mean = None if np.isnan(recovery.from_mean).any() else recovery.from_mean.tolist()
     return IbpSummary(
         kind=fit.model.kind, k=fit.model.k, rows=fit.means.rows, columns=fit.model.width,
@@ -114,4 +138,7 @@ def _summary(fit: IbpFit, settings: IbpSettings, run: FitRun, source: str) -> Ib
         offset_misfit=recovery.offset_misfit, unidentified=recovery.unidentified,
         passes=[{"name": p["name"], "seconds": p["seconds"], "rows": p["documents"]} for p in run.passes],
         seconds=dict(run.seconds), seed=settings.seed, versions=versions(), settings=asdict(settings), source=source,
+        concentration=concentration,
+        log_prior=log_prior_of_codes(fit.means.rows, fit.model.probabilities, concentration),
+        kurtosis=fit.kurtosis, basis_size=fit.state.basis.size, sources=list(fit.state.sources), warnings=run.warnings,
     )

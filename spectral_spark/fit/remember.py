@@ -1,6 +1,6 @@
 """Remember: what a model keeps of its documents for later updates, which documents they are and a sample of them."""
 
-from spectral_spark.engine.corpus import CountedCorpus
+from spectral_spark.engine.corpus import Corpus, CountedCorpus
 from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.gibbs_step import sample_rounds
@@ -12,12 +12,21 @@ MOST_KNOWN = 50_000_000         # documents: 600 MB on the driver
 
 def known_documents(corpus: CountedCorpus, run: FitRun) -> KnownDocuments | None:
     """Which documents are in the moments; None, with a warning, if there are too many to keep apart."""
-    if corpus.documents > MOST_KNOWN:
-        size = corpus.documents * BYTES_PER_DOCUMENT / 1e9
-        run.warn(f"knowing each of {corpus.documents:,} documents would take {size:,.1f} GB, so updates will recognise "
+    return _known(corpus.packed, corpus.documents, "documents", run)
+
+
+def known_rows(corpus: Corpus, run: FitRun) -> KnownDocuments | None:
+    """The same for the rows of a feature model."""
+    return _known(corpus, corpus.rows, "rows", run)
+
+
+def _known(corpus: Corpus, count: int, what: str, run: FitRun) -> KnownDocuments | None:
+    if count > MOST_KNOWN:
+        size = count * BYTES_PER_DOCUMENT / 1e9
+        run.warn(f"knowing each of {count:,} {what} would take {size:,.1f} GB, so updates will recognise "
                  "only batches that are equal as a whole; keep batches from overlapping")
         return None
-    return KnownDocuments(*corpus.packed.identities())
+    return KnownDocuments(*corpus.identities())
 
 
 def kept_sample(corpus: CountedCorpus, settings: FitSettings) -> KeptSample | None:

@@ -105,10 +105,10 @@ class FeatureState:
 
     def _compatible(self, other: "FeatureState") -> "FeatureState":
         if self.basis.width != other.basis.width:
-            raise InputError(f"moments: {self.basis.width:,} columns in one model and {other.basis.width:,} in the other")
+            raise InputError(f"moments: {self.basis.width:,} columns in one model, {other.basis.width:,} in the other")
         if (self.missing == PAIRWISE) != (other.missing == PAIRWISE):
-            raise InputError(f"moments: `missing` is '{self.missing}' in one model and '{other.missing}' in the other; fit "
-                             "both with the same")
+            raise InputError(f"moments: `missing` is '{self.missing}' in one model and '{other.missing}' in the other; "
+                             "fit both with the same")
         return other.in_basis(self.basis)
 
     def in_basis(self, basis: FeatureBasis) -> "FeatureState":
@@ -118,7 +118,8 @@ class FeatureState:
         if not (self.basis.spans_everything and basis.spans_everything and self.missing != PAIRWISE):
             raise InputError(
                 f"moments: the models have different bases ({self.basis.size} and {basis.size} directions of "
-                f"{basis.width:,} columns); fit one of them in the basis of the other (setBasis(model.basis), --basis MODEL)"
+                f"{basis.width:,} columns); fit one of them in the basis of the other: setBasis(model.basis), or on "
+                "the command line --basis MODEL"
             )
         step, n = self.basis.centre - basis.centre, self.sums["rows"][0]
         turn, total = self.basis.lift.T @ basis.directions, self.sums["sum"]
@@ -132,7 +133,7 @@ class FeatureState:
         return replace(self, basis=basis, sums={**self.sums, **new})
 
     def means(self) -> ColumnMeans:
-        """The mean of each column over its values. Where missing ones stand for the mean, for that of the first rows."""
+        """The mean of each column over its values; with ``missing="mean"``, a missing one counts as the centre."""
         found = column_means({**self.sums, "infinite": np.zeros(self.basis.width)}, self.missing)
         divisor = self.sums["present"] if self.missing == PAIRWISE else self.sums["rows"]
         return ColumnMeans(found.rows, self.basis.centre + self.sums["sum"] / divisor, found.missing)
@@ -146,10 +147,10 @@ class FeatureState:
         counts, sums = unpack2(self.sums["pair_counts"], d), self.sums["pair_sums"]
         if (counts < 1).any():
             i, j = np.argwhere(counts < 1)[0]
-            raise InputError(f"no row has a value in both column {i} and column {j}, so their covariance is unknown; drop "
-                             "one of them")
+            raise InputError(f"no row has a value in both column {i} and column {j}, so their covariance is unknown; "
+                             "drop one of them")
         shift = self.sums["sum"] / self.sums["present"]
-        crossed = sums * shift                                   # (i, j): Σ (x−c)_i over rows with j, times the mean of j
+        crossed = sums * shift                                   # (i, j): Σ (x−c)_i over rows with j, times j's mean
         return np.asarray((product - crossed - crossed.T) / counts + np.outer(shift, shift))
 
     def total_variance(self) -> float:
@@ -175,7 +176,7 @@ def state_from_passes(
     basis: FeatureBasis, missing: str, mean: Mapping[str, np.ndarray], covariance: Mapping[str, np.ndarray],
     cumulants: Mapping[str, np.ndarray], sources: tuple[str, ...],
 ) -> FeatureState:
-    """The state from the sums of the kernels of means, covariances and cumulants, all around the centre of the basis."""
+    """The state from the sums of the kernels of means, covariances and cumulants, all around the basis's centre."""
     sums = {name: np.asarray(mean[name]) for name in ("rows", "present", "sum", "nonzero")}
     for name in ("product", "pair_counts"):
         if name in covariance and basis.width <= EXACT_WIDTH:       # beyond, the product is that with a probe

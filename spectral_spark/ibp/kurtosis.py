@@ -1,8 +1,8 @@
 """The kurtosis of the sources, from fourth and sixth moments along the features (formulas §10).
 
-Along a feature, a whitened row is s + noise with s = z ∘ y of variance one: E s⁴ = κ₄/π and E s⁶ = κ₆/π², where κ₄ and κ₆
-are those of y. The ratio E s⁶ / (E s⁴)² = κ₆/κ₄² does not depend on π. Among the densities exp(−|y|^β), Gaussian for
-β = 2 and Laplace for β = 1, it determines β, and with it the kurtosis. Cumulants of the noise beyond the second are zero.
+Along a feature, a whitened row is s + noise with s = z ∘ y of variance one: E s⁴ = κ₄/π and E s⁶ = κ₆/π², with κ₄ and
+κ₆ of y. The ratio E s⁶ / (E s⁴)² = κ₆/κ₄² does not depend on π. Among the densities exp(−|y|^β), Gaussian for β = 2 and
+Laplace for β = 1, it determines β, and with it the kurtosis. Cumulants of the noise beyond the second are zero.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ _FLATTEST, _SHARPEST = 20.0, 0.4          # β: κ is 1.8 and 52 there
 
 @dataclass(frozen=True)
 class PowerKernel:
-    """Σ t², Σ t⁴ and Σ t⁶ of t = Dᵀ(x − μ). Shared: ``mean`` (d,), ``directions`` D (d, k). State: three arrays (k,)."""
+    """Σ t², Σ t⁴ and Σ t⁶ of t = Dᵀ(x − μ) over complete rows. Shared: ``mean`` (d,), ``directions`` D (d, k)."""
 
     def start(self, shared: Mapping[str, np.ndarray]) -> "_PowerAccumulator":
         return _PowerAccumulator(shared["mean"], shared["directions"])

@@ -82,8 +82,8 @@ class PairwiseCumulantKernel:
     """As :class:`~spectral_spark.ibp.cumulants.CumulantKernel`, from least-squares coordinates of every row.
 
     Shared: ``mean`` (d,), ``whitening`` (d, p) with orthogonal columns. State: ``second``, ``third`` and ``fourth`` as
-    there; ``first`` (p,); ``projected`` (1,), rows that count; ``noise_second`` Σ N (p, p) and ``noise_fourth`` Σ sym3(N⊗N),
-    packed, for noise of covariance σ² N in the coordinates of a row.
+    there; ``first`` (p,); ``projected`` (1,), rows that count; ``noise_second`` Σ N (p, p) and ``noise_fourth``
+    Σ sym3(N⊗N), packed, for noise of covariance σ² N in the coordinates of a row.
     """
 
     def start(self, shared: Mapping[str, np.ndarray]) -> "_PairwiseCumulantAccumulator":

@@ -11,9 +11,9 @@ from spectral_spark.ibp.source_kinds import GAUSSIAN, Kind
 
 _MISFIT_LIMIT = 0.5
 _GAUSSIAN_DEVIATIONS = 3.0
-"""A Gaussian factor counts as always on while its λ4 is within this many standard deviations √(24/n) of zero. The solver
-picks directions of large |λ4|, so one deviation misses half of them; three take π = .9 for 1 up to about 2,000 rows and
-π = .95 up to about 9,000, where the two cannot be told apart."""
+"""A Gaussian factor counts as always on while its λ4 is within this many standard deviations √(24/n) of zero. The
+solver picks directions of large |λ4|, so one deviation misses half of them; three take π = .9 for 1 up to about 2,000
+rows and π = .95 up to about 9,000, where the two cannot be told apart."""
 
 
 @dataclass(frozen=True, eq=False)

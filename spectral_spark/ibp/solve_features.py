@@ -95,7 +95,7 @@ class IbpSettings:
         if self.kurtosis is not None:
             kind_named(self.kind, 3.0)
         if self.missing == PAIRWISE and self.polish:
-            raise SettingsError('`polish` needs complete rows, so it does not go with `missing="pairwise"`; leave out one')
+            raise SettingsError('`polish` needs complete rows; leave it out with `missing="pairwise"`')
 
     @property
     def law(self) -> Kind:
@@ -160,7 +160,8 @@ def fit_features(
         check_request(int(settings.k), width, means.rows)
     wanted = (MAX_FEATURES if settings.k == "auto" else int(settings.k)) + _OVERSAMPLING
     spectrum, covariance = collect_spectrum(
-        run, means, wanted, seed=settings.seed, power_passes=settings.power_passes, pairwise=settings.missing == PAIRWISE
+        run, means, wanted, seed=settings.seed, power_passes=settings.power_passes,
+        pairwise=settings.missing == PAIRWISE,
     )
     rank = choose_feature_count(
         spectrum, settings.k, settings.noise_variance, rank_rule=settings.rank_rule, noise_rule=settings.noise_rule

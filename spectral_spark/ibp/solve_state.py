@@ -75,8 +75,8 @@ def decompose(cumulants: WhitenedCumulants, kind: Kind, solver: str, seed: int) 
 def check_size(k: int, state: FeatureState) -> None:
     """Raise if the state does not have the moments of k features."""
     if k > state.basis.size:
-        raise InputError(f"k = {k}, but third and fourth moments were kept in {state.basis.size} directions; give a smaller "
-                         f"k, or fit again with `basisSize={min(k + 4, 40)}`")
+        raise InputError(f"k = {k}, but third and fourth moments were kept in {state.basis.size} directions; give a "
+                         f"smaller k, or fit again with `basisSize={min(k + 4, 40)}`")
 
 
 def _within(state: FeatureState) -> tuple[np.ndarray, np.ndarray]:
@@ -97,3 +97,11 @@ def _projected_covariance(state: FeatureState, lengths: np.ndarray) -> np.ndarra
     inflated = state.sums["noise_second"] / state.sums["projected"][0] / scale
     noise = (state.total_variance() - np.trace(second)) / (state.basis.width - np.trace(inflated))
     return np.asarray(second - max(float(noise), 0.0) * (inflated - np.eye(len(lengths))))
+
+
+def captured_share(state: FeatureState, k: int) -> float:
+    """How much of the variance of the k strongest directions of all rows lies in the basis; 1 where that is unknown."""
+    if not state.is_full:
+        return 1.0
+    everywhere = np.linalg.eigvalsh(state.covariance())[::-1][:k].sum()
+    return float(_within(state)[0][:k].sum() / everywhere)

@@ -42,5 +42,5 @@ def kind_named(name: str, kurtosis: float | None = None) -> Kind:
     if kurtosis is None:
         return KINDS[name]
     if KINDS[name].is_binary:
-        raise SettingsError("`kurtosis` describes the sources of isfa and iica; binary features have none: leave it out")
+        raise SettingsError("`kurtosis` describes the sources of isfa and iica; binary features have none")
     return replace(KINDS[name], kurtosis=float(kurtosis))

@@ -1,5 +1,7 @@
 """SpectralIBP and its model: latent binary features of real vectors."""
 
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,13 +20,19 @@ from spectral_spark.files.formats import FEATURE_ESTIMATOR_VERSION as ESTIMATOR_
 from spectral_spark.files.formats import FEATURE_MODEL_KIND as MODEL_KIND
 from spectral_spark.files.formats import FEATURE_MODEL_VERSION as MODEL_VERSION
 from spectral_spark.files.model_files import METADATA
+from spectral_spark.files.safe_reading import damaged
 from spectral_spark.fit.feature_summary import IbpSummary
 from spectral_spark.fit.fit_features import FittedFeatures, fit_rows, log_likelihood
 from spectral_spark.fit.summary_view import html_view, text_view
+from spectral_spark.fit.update_features import settings_before, solve_rows_again
 from spectral_spark.ibp.feature_model import FeatureModel
+from spectral_spark.ibp.feature_state import FeatureBasis
+from spectral_spark.ibp.state_files import read_state, write_state
 from spectral_spark.ml import persistence
+from spectral_spark.ml.feature_updates import FeatureUpdates
 from spectral_spark.ml.ibp_params import RowParams, SpectralIBPParams
 from spectral_spark.ml.ibp_rows import add_rows
+from spectral_spark.moments.remembered_files import read_remembered, write_remembered
 
 
 class SpectralIBP(Estimator, SpectralIBPParams, MLReadable, MLWritable):
@@ -49,8 +57,8 @@ class SpectralIBP(Estimator, SpectralIBPParams, MLReadable, MLWritable):
         Default activity.
     reconstructionCol : Column that reconstruct adds with each row as the features explain it. Default
         reconstruction.
-    missing : What to do with nulls and NaN: refuse them, or replace them by the mean of their column. Default
-        refuse.
+    missing : What to do with nulls and NaN: refuse them, take every moment over the values that are there (pairwise,
+        without bias), or put the mean of the column in their place (mean, which shrinks covariances). Default refuse.
     polish : Rounds of least squares that improve the features after the spectral solution; each takes one more
         pass. Default 0.
     checkpointDir : Directory that keeps finished passes until the fit is done, so that the same fit resumes after
@@ -65,6 +73,15 @@ class SpectralIBP(Estimator, SpectralIBPParams, MLReadable, MLWritable):
     powerPasses : Passes of subspace iteration when there are too many columns for a full covariance matrix. Default
         3.
     noiseVariance : Variance of the noise, if it is known. By default it is estimated from the smallest eigenvalues.
+    kurtosis : Kurtosis of the sources of isfa and iica (the fourth moment over the squared variance), or estimate to
+        measure it with one more pass. By default 3 for isfa, Gaussian, and 6 for iica, Laplace.
+    rankRule : How features are counted when k is auto: eigenvalues above the edge of the noise, or up to the largest
+        drop between neighbouring eigenvalues, the rule of the paper. Default noise-edge.
+    noiseRule : How the variance of the noise is estimated: the mean of the eigenvalues below the features, or the
+        smallest eigenvalue, the rule of the paper. Default trailing-mean.
+    basisSize : Directions in which third and fourth moments are kept with the model, for updates and for another k.
+        auto takes a quarter more than k (at least 4 more and at least 12 in all, at most 40 and the columns). Default
+        auto.
 
     Examples
     --------
@@ -78,6 +95,12 @@ class SpectralIBP(Estimator, SpectralIBPParams, MLReadable, MLWritable):
     """
 
     progress: Progress = Progress()
+    basis: FeatureBasis | None = None
+
+    def setBasis(self, basis: FeatureBasis | None) -> "SpectralIBP":
+        """Collect moments in the basis of another model (``model.basis``), so that both can be merged. Not saved."""
+        self.basis = basis
+        return self
 
     def setProgress(self, progress: Progress) -> "SpectralIBP":
         """Where to show progress, for example ``engine.progress.TerminalProgress()``. Not a parameter: not saved."""
@@ -86,13 +109,13 @@ class SpectralIBP(Estimator, SpectralIBPParams, MLReadable, MLWritable):
 
     def copy(self, extra: dict | None = None) -> "SpectralIBP":
         that: SpectralIBP = super().copy(extra)
-        that.progress = self.progress
+        that.progress, that.basis = self.progress, self.basis
         return that
 
     def _fit(self, dataset: DataFrame) -> "SpectralIBPModel":
         fitted = fit_rows(
             dataset, self._value("featuresCol"), self.fitSettings(), id_column=self._value("idCol"),
-            progress=self.progress, checkpoint_dir=self._value("checkpointDir"),
+            basis=self.basis, progress=self.progress, checkpoint_dir=self._value("checkpointDir"),
         )
         return self._copyValues(SpectralIBPModel(fitted))
 
@@ -104,12 +127,29 @@ class SpectralIBP(Estimator, SpectralIBPParams, MLReadable, MLWritable):
         return persistence.estimator_reader(cls, ESTIMATOR_KIND, ESTIMATOR_VERSION)
 
 
-class SpectralIBPModel(Model, RowParams, MLReadable, MLWritable):
+class SpectralIBPModel(FeatureUpdates, Model, RowParams, MLReadable, MLWritable):
     """A dictionary of features, how often each is on, and the level of the noise."""
 
     def __init__(self, fitted: FittedFeatures) -> None:
         super().__init__()
         self._fitted = fitted
+
+    def solveAgain(self, **settings: Any) -> "SpectralIBPModel":
+        """Features with another ``k``, ``kind``, ``solver``, ``kurtosis`` or other setting, from the stored moments.
+
+        Takes a moment and reads no rows. ``k`` may be as large as ``basisSize`` was; ``polish`` needs the rows.
+        """
+        before = settings_before(self._fitted)
+        estimator = SpectralIBP(
+            kind=before.kind, k=before.k, solver=before.solver, offset=before.offset,
+            probabilitiesFrom=before.probabilities, noiseVariance=before.noise_variance, kurtosis=before.kurtosis,
+            rankRule=before.rank_rule, noiseRule=before.noise_rule, missing=before.missing, seed=before.seed,
+        )
+        if "kind" in settings:
+            estimator.clear(estimator.kurtosis)
+            estimator.clear(estimator.offset)
+        asked = estimator.setParams(**settings).fitSettings()
+        return self._with_fitted(solve_rows_again(self._fitted, replace(asked, basis_size=before.basis_size)))
 
     @property
     def features(self) -> FeatureModel:
@@ -230,6 +270,10 @@ class SpectralIBPModel(Model, RowParams, MLReadable, MLWritable):
             self.features.write(staging)
             staging.write_json("summary.json", self.summary.toDict())
             staging.write_line(METADATA, persistence.params_metadata(self))
+            write_state(staging, self._fitted.state)
+            write_remembered(staging, self._fitted.known, None)
+            if self.changes is not None:
+                staging.write_json("changes.json", self.changes)
 
         return persistence.DirectoryWriter(MODEL_KIND, MODEL_VERSION, fill)
 
@@ -237,7 +281,11 @@ class SpectralIBPModel(Model, RowParams, MLReadable, MLWritable):
     def read(cls) -> persistence.DirectoryReader["SpectralIBPModel"]:
         def build(saved: SavedDirectory) -> SpectralIBPModel:
             summary = IbpSummary.fromDict(saved.read_object("summary.json"))
-            model = cls(FittedFeatures(FeatureModel.read(saved), summary))
+            features, state, known = FeatureModel.read(saved), read_state(saved), read_remembered(saved)[0]
+            if state is not None and state.basis.width != features.width:
+                raise damaged(f"{saved.path}/moments", "they have another number of columns than the features")
+            changes = saved.read_object("changes.json") if saved.has("changes.json") else None
+            model = cls(FittedFeatures(features, summary, state, known, changes))
             persistence.restore_params(model, persistence.metadata_of(saved), saved.path)
             return model
 

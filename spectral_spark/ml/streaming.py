@@ -1,4 +1,4 @@
-"""A stream of documents into a model: one update per micro-batch, each counted once."""
+"""A stream of documents, or of rows, into a model: one update per micro-batch, each counted once."""
 
 import logging
 import re
@@ -10,14 +10,17 @@ from pyspark.sql import DataFrame
 
 from spectral_spark.errors import NoDocumentsError, SettingsError
 from spectral_spark.files import directories as storage
+from spectral_spark.files.formats import FEATURE_MODEL_KIND
+from spectral_spark.files.overwriting import kind_of
 from spectral_spark.ml.hdp import SpectralHDP, SpectralHDPModel
+from spectral_spark.ml.ibp import SpectralIBP, SpectralIBPModel
 
 _log = logging.getLogger(__name__)
 _MODEL = re.compile(r"model-(\d{8,})$")
 
 
 def update_from_stream(
-    store: str, estimator: SpectralHDP, *, keep: int = 3
+    store: str, estimator: SpectralHDP | SpectralIBP, *, keep: int = 3
 ) -> Callable[[DataFrame, int], None]:
     """Make the function to give to ``DataStreamWriter.foreachBatch``.
 
@@ -30,8 +33,8 @@ def update_from_stream(
     Parameters
     ----------
     store : directory of the models.
-    estimator : fits the first batch; give it a vocabulary or a fixed vector size, and an ``idCol``: without ids, equal
-        documents count as the same document.
+    estimator : fits the first batch. Give it an ``idCol``: without ids, equal documents or rows count as the same one.
+        A SpectralHDP needs a vocabulary or a fixed vector size; a SpectralIBP makes a stream of rows into feature models.
     keep : how many models to keep; the one just made always stays.
 
     Examples
@@ -45,12 +48,12 @@ def update_from_stream(
         if frame.isEmpty():
             return
         numbers = stored_models(store)
-        newest = SpectralHDPModel.load(_path(store, numbers[-1])) if numbers else None
+        newest = _load(_path(store, numbers[-1])) if numbers else None
         try:
             model = newest.update(frame, skipKnown=True) if newest else estimator.fit(frame)
         except NoDocumentsError as error:
             _log.warning("batch %d: %s; the model stays as it is", batch, error)
-            if newest is None:
+            if not isinstance(newest, SpectralHDPModel):
                 return
             model = _with_dropped(newest, error.dropped)
         if newest is not None and model.summary is newest.summary:
@@ -80,12 +83,19 @@ def stored_models(store: str) -> list[int]:
     return sorted(int(found[1]) for name in names if (found := _MODEL.match(name)))
 
 
-def newest_model(store: str) -> SpectralHDPModel:
+def newest_model(store: str) -> SpectralHDPModel | SpectralIBPModel:
     """The model of everything that has arrived."""
     numbers = stored_models(store)
     if not numbers:
         raise SettingsError(f"there is no model in '{store}' yet")
-    return SpectralHDPModel.load(_path(store, numbers[-1]))
+    return _load(_path(store, numbers[-1]))
+
+
+def _load(path: str) -> SpectralHDPModel | SpectralIBPModel:
+    model: SpectralHDPModel | SpectralIBPModel = (
+        SpectralIBPModel if kind_of(path) == FEATURE_MODEL_KIND else SpectralHDPModel
+    ).load(path)
+    return model
 
 
 def _path(store: str, number: int) -> str:

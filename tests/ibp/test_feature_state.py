@@ -20,7 +20,9 @@ VALUES, _ = sample("binary", TRUTH, np.array([0.3, 0.4, 0.6]), 0.05, 900, 2)
 BASIS = FeatureBasis(RNG.standard_normal(7), np.linalg.qr(RNG.standard_normal((7, 4)))[0] * [1.0, 2.0, 0.5, 1.0])
 
 
-def state_of(values: np.ndarray, missing: str = "refuse", source: str = "a", basis: FeatureBasis = BASIS) -> FeatureState:
+def state_of(
+    values: np.ndarray, missing: str = "refuse", source: str = "a", basis: FeatureBasis = BASIS
+) -> FeatureState:
     return collect_state(local_runner(values, 128), basis, missing, source)
 
 
@@ -37,7 +39,8 @@ def test_sums_equal_brute_force() -> None:
     i, j, l = triple_indices(4)
     expected = {
         "rows": [900], "present": np.full(7, 900), "sum": centred.sum(axis=0), "product": pack2(centred.T @ centred),
-        "projected": [900], "first": y.sum(axis=0), "second": y.T @ y, "third": (y[:, i] * y[:, j] * y[:, l]).sum(axis=0),
+        "projected": [900], "first": y.sum(axis=0), "second": y.T @ y,
+        "third": (y[:, i] * y[:, j] * y[:, l]).sum(axis=0),
         "fourth": np.prod(y[:, quadruple_indices(4)], axis=1).sum(axis=0), "nonzero": np.full(7, 900),
     }
     assert expected.keys() == found.keys()

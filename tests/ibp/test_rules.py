@@ -1,6 +1,6 @@
 """Rules for the rank, the noise and the sources, and the Indian Buffet Process's own numbers."""
 
-from itertools import product
+from itertools import pairwise, product
 from math import factorial
 
 import numpy as np
@@ -29,7 +29,7 @@ def test_the_margin_shrinks_with_the_rows_and_pure_noise_stays_below() -> None:
              for n in (1e3, 1e5, 1e7, 1e9)]
     beyond = [edge / (1 + np.sqrt(19 / n)) ** 2 - 1 for edge, n in zip(edges, (1e3, 1e5, 1e7, 1e9), strict=True)]
     assert beyond[0] < 0.0501
-    assert all(later < earlier / 5 for earlier, later in zip(beyond, beyond[1:], strict=False))
+    assert all(later < earlier / 5 for earlier, later in pairwise(beyond))
     rng = np.random.default_rng(3)
     for _ in range(40):
         noise = rng.standard_normal((2000, 20))
@@ -111,7 +111,8 @@ def test_probability_of_codes_equals_its_definition() -> None:
     assert log_prior_of_codes(n, counts / n, alpha) == pytest.approx(expected, rel=1e-12)
     best = buffet_concentration(n, 3)
     assert best == pytest.approx(3 / harmonic)
-    assert all(log_prior_of_codes(n, counts / n, best) > log_prior_of_codes(n, counts / n, best * f) for f in (0.9, 1.1))
+    largest = log_prior_of_codes(n, counts / n, best)
+    assert all(largest > log_prior_of_codes(n, counts / n, best * factor) for factor in (0.9, 1.1))
 
 
 def test_probabilities_of_all_codes_add_up_to_those_of_their_number() -> None:
