@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, FloatType, NumericType
 
+from spectral_spark.engine.spark_versions import frame_from_arrow
 from spectral_spark.errors import InputError
 
 
@@ -86,7 +87,7 @@ def inspect_rows(
 def without_rows(source: RowFrame, keys: np.ndarray) -> RowFrame | None:
     """The rows whose key is not among ``keys``; None if none is left."""
     spark = source.frame.sparkSession
-    unwanted = spark.createDataFrame(pa.table({"key": pa.array(np.unique(keys), pa.int64())}))
+    unwanted = frame_from_arrow(spark, pa.table({"key": pa.array(np.unique(keys), pa.int64())}))
     frame = source.frame.join(F.broadcast(unwanted), "key", "left_anti").select(*source.frame.columns)
     row = frame.agg(F.count(F.lit(1)).alias("rows"), _content().alias("content")).first()
     if row is None or not row["rows"]:

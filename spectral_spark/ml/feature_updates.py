@@ -1,8 +1,9 @@
 """Updates of a feature model: rows added, rows removed, two models merged."""
 
-from typing import Any, Self
+from typing import Any
 
 from pyspark.sql import DataFrame
+from typing_extensions import Self
 
 from spectral_spark.engine.progress import Progress
 from spectral_spark.errors import InputError

@@ -34,7 +34,7 @@ def update_from_stream(
     ----------
     store : directory of the models.
     estimator : fits the first batch. Give it an ``idCol``: without ids, equal documents or rows count as the same one.
-        A SpectralHDP needs a vocabulary or a fixed vector size; a SpectralIBP makes a stream of rows into feature models.
+        SpectralHDP needs a vocabulary or a fixed vector size; SpectralIBP makes a stream of rows into feature models.
     keep : how many models to keep; the one just made always stays.
 
     Examples
