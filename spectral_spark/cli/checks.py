@@ -73,7 +73,8 @@ def model_summary(path: str) -> dict[str, Any]:
     return checked_summary(saved.read_json("summary.json"), f"{saved.path}/summary.json", needed)
 
 
-def memory_line(terms: int, columns: int, k: int | str | None = None) -> str:
-    """The line of a dry run about memory, for a basis of ``columns`` columns; ``k`` is a number, ``auto`` or None."""
-    need = memory_need(terms, columns, k if isinstance(k, int) else None)
+def memory_line(terms: int, columns: int, k: int | str | None = None, *, third: bool = True) -> str:
+    """The line of a dry run about memory, for a basis of ``columns`` columns; ``k`` is a number, ``auto`` or None, and
+    ``third`` tells whether third moments are collected."""
+    need = memory_need(terms, columns, k if isinstance(k, int) else None, third=third)
     return f"memory: about {need.driver / GIB:.1f} GiB on the driver, {need.worker / GIB:.1f} GiB in each Python worker"

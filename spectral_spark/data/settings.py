@@ -79,8 +79,10 @@ HDP = SettingsTable(
     Setting("vocabSize", Whole(1), None,
             "Number of distinct words. With termsCol, needed when there is no vocabulary; with textCol, the most words "
             "to keep (10,000 if not set).", _COLUMNS),
-    Setting("solver", Choice(("polar", "power", "als", "sketch")), "polar",
-            "Algorithm that decomposes the third moment into topics.", aliases=("method", "algorithm", "optimizer")),
+    Setting("solver", Choice((AUTO, "polar", "power", "als", "sketch", "implicit")), AUTO,
+            "Algorithm that decomposes the third moment into topics. implicit never forms that moment: it works on a "
+            "sample of the documents, and its memory grows with k instead of its cube. auto takes polar up to 200 "
+            "topics (a basis of 250 columns) and implicit beyond.", aliases=("method", "algorithm", "optimizer")),
     Setting(
         "weighting", Choice(("uniform", "ess", "tokens")), "tokens",
         "How documents are weighted in the moments: by their number of words (tokens), so that every tree node is the "

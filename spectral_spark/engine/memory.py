@@ -28,21 +28,34 @@ class MemoryNeed:
     broadcast: int
 
 
-def memory_need(vocab_size: int, basis_size: int, k: int | None = None, nodes: int = 1) -> MemoryNeed:
-    """Estimated from the sizes: d·p for the basis and the word sums, p³/6 for the third moment, d·k for topics."""
+def memory_need(
+    vocab_size: int, basis_size: int, k: int | None = None, nodes: int = 1, *, third: bool = True
+) -> MemoryNeed:
+    """Estimated from the sizes: d·p for the basis and the word sums, p³/6 for the third moment, d·k for topics.
+
+    ``third`` tells whether the third moment is collected.
+    """
     d, p, topics = vocab_size, basis_size, k or basis_size // 2
     words, cube = 8 * d * p, 8 * p**3 // 6
+    if not third:
+        squares, statistics = 8 * p * p, 8 * d * topics
+        return MemoryNeed(
+            8 * words + 6 * statistics + 12 * squares + (600 << 20),
+            max(2 * words + 6 * squares, 8 * statistics) + 8 * nodes * p + (200 << 20), max(words, statistics),
+        )
     worker = 2 * words + 3 * cube + 8 * nodes * p + (200 << 20)
     driver = 5 * words + 4 * 8 * d * topics + 8 * p**3 * 3 + (300 << 20)
     return MemoryNeed(driver, worker, words)
 
 
-def check_memory(documents: int, vocab_size: int, basis_size: int, spark: Any) -> MemoryNeed:
+def check_memory(
+    documents: int, vocab_size: int, basis_size: int, spark: Any, *, k: int | None = None, third: bool = True
+) -> MemoryNeed:
     """Refuse a fit that this machine cannot hold, and say by how much and what to change.
 
     In local mode the Python workers share the machine with the driver, so their memory is added.
     """
-    need, free = memory_need(vocab_size, basis_size), available_memory()
+    need, free = memory_need(vocab_size, basis_size, k if not third else None, third=third), available_memory()
     workers = local_workers(spark)
     total = need.driver + workers * need.worker
     if total > free:
@@ -52,6 +65,7 @@ def check_memory(documents: int, vocab_size: int, basis_size: int, spark: Any) -
         raise CapacityError(
             f"{documents:,} documents over {vocab_size:,} words with a basis of {basis_size} columns need about "
             f"{where}, {free / GIB:.1f} GiB are free; use fewer words (`vocabSize`), a smaller `k` or `basisSize`, "
+            + ("`solver=implicit`, which needs no third moments, " if third else "")
             + ("fewer cores (`master=local[1]`), or a larger machine" if workers else "or a larger driver")
         )
     return need

@@ -1,7 +1,7 @@
 """States on their way from the executors to the driver: as rows of row blocks, and back."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -23,12 +23,11 @@ _ARROW_SCHEMA = pa.schema([
 
 
 def encode(level: int, position: int, state: State) -> Iterator[pa.RecordBatch]:
-    """A state as rows of at most PART_BYTES, whole rows of each array."""
+    """A state as rows of at most PART_BYTES each."""
     for name, array in sorted(state.items()):
         array = np.ascontiguousarray(array, np.float64)
-        flat = array.reshape(array.shape[0], math.prod(array.shape[1:]))
-        step = max(1, PART_BYTES // max(8, flat.shape[1] * 8))
-        for part, start in enumerate(range(0, max(flat.shape[0], 1), step)):
+        flat, step = array.reshape(-1), _numbers_per_part(array.shape)
+        for part, start in enumerate(range(0, max(len(flat), 1), step)):
             piece = flat[start : start + step]
             data = pa.Array.from_buffers(
                 pa.large_binary(), 1, [None, pa.py_buffer(np.array([0, piece.nbytes], np.int64)), pa.py_buffer(piece)]
@@ -38,6 +37,12 @@ def encode(level: int, position: int, state: State) -> Iterator[pa.RecordBatch]:
                  pa.array([part], pa.int32()), pa.array([list(array.shape)], pa.list_(pa.int32())), data],
                 schema=_ARROW_SCHEMA,
             )
+
+
+def _numbers_per_part(shape: Sequence[int]) -> int:
+    """How many numbers of an array travel together: whole rows if they fit, a part of a row if it is longer."""
+    most, width = PART_BYTES // 8, max(1, math.prod(shape[1:]))
+    return most // width * width if width <= most else most
 
 
 def sum_by_row_blocks(partials: DataFrame, reducers: int, state_bytes: int, top: int) -> TreeSum:
@@ -98,8 +103,7 @@ def assemble(tables: Iterable[pa.Table], top: int) -> TreeSum:
                 name, part = batch.column("name")[row].as_py(), batch.column("part")[row].as_py()
                 shape = tuple(batch.column("shape")[row].as_py())
                 array = states.setdefault(node, {}).setdefault(name, np.zeros(shape))
-                width = array[0].size if array.ndim > 1 and array.shape[0] else 1
-                step = max(1, PART_BYTES // max(8, width * 8)) * width
+                step = _numbers_per_part(shape)
                 data = np.frombuffer(batch.column("data")[row].as_buffer(), np.float64)
                 array.reshape(-1)[part * step : part * step + len(data)] = data
     sums = TreeSum(top)

@@ -8,6 +8,7 @@ from spectral_spark.errors import SettingsError
 from spectral_spark.refine.refine_settings import RefineSettings
 
 AUTO_BASIS = 128
+FORMED_COLUMNS = 250                        # of the basis: beyond, third moments take longer than all other steps
 SAMPLE_WORDS = 6_000_000                    # the driver samples at most this many words
 DRAWS, FEWEST_SWEEPS, MOST_SWEEPS = 250_000_000, 60, 300
 
@@ -36,6 +37,12 @@ class FitSettings:
     def __post_init__(self) -> None:
         if isinstance(self.concentrations, list):
             object.__setattr__(self, "concentrations", tuple(self.concentrations))
+
+    def collects_third(self, columns: int) -> bool:
+        """Whether third moments are collected in a basis of so many columns, or left to a sample of documents."""
+        if self.solver == AUTO:
+            return columns <= FORMED_COLUMNS or self.tensors == "groups"
+        return self.solver != "implicit"
 
     @property
     def cap(self) -> int | None:

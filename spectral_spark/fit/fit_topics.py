@@ -27,6 +27,7 @@ from spectral_spark.fit.refine_step import settle_topics
 from spectral_spark.fit.remember import kept_sample, known_documents
 from spectral_spark.fit.sample_check import sample_check
 from spectral_spark.fit.solve_step import solve_moments, with_chosen_tensors
+from spectral_spark.fit.third_step import basis_from_sample, sample_for_solving
 from spectral_spark.moments.basis import Basis
 from spectral_spark.moments.moment_state import MomentState
 from spectral_spark.version import __version__
@@ -54,7 +55,11 @@ def fit_topics(
     words = vocabulary_fingerprint(vocabulary)
     if basis is not None:
         check_basis(basis, source.vocab_size, vocabulary, settings.k)
-    check_memory(source.rows, source.vocab_size, settings.basis_columns(source.vocab_size), frame.sparkSession)
+    width = basis.size if basis is not None else settings.basis_columns(source.vocab_size)
+    k = None if settings.k == "auto" else int(settings.k)
+    check_memory(
+        source.rows, source.vocab_size, width, frame.sparkSession, k=k, third=settings.collects_third(width)
+    )
     key = run_key(source.fingerprint, source.vocab_size, settings.as_dict(), words, basis.fingerprint if basis else "",
                   __version__)
     checkpoints = DirectoryCheckpoints(checkpoint_dir, key) if checkpoint_dir else Checkpoints()
@@ -79,14 +84,19 @@ def _fit_counted(
     check_groups(corpus, settings)
     warn_of_balance(corpus.census, settings, run)
     weights = basis_weights(corpus, settings)
+    third = settings.collects_third(basis.size if basis else settings.basis_columns(corpus.vocab_size))
     with run.timing("range"):
+        documents = None if third else sample_for_solving(corpus, settings)
         if basis is None:
-            basis = find_basis(corpus, weights, settings, vocabulary_fingerprint(vocabulary), run)
+            words = vocabulary_fingerprint(vocabulary)
+            basis = find_basis(corpus, weights, settings, words, run) if documents is None else (
+                basis_from_sample(documents, corpus, settings, words, run)
+            )
     with run.timing("moments"):
-        moments = collect_moments(corpus, basis, settings, run, source) if known is None else known
+        moments = collect_moments(corpus, basis, settings, run, source, third=third) if known is None else known
         warn_of_fixed_tree(moments, run)
     with run.timing("solve"):
-        solved = solve_moments(moments, settings, corpus, run)
+        solved = solve_moments(moments, settings, corpus, run, documents)
         warn_of_noise(solved.solution.rank, run)
     topics = solved.topics
     if settings.refine_passes:
@@ -99,7 +109,8 @@ def _fit_counted(
         )
     summary = make_summary(settings, moments, solved.solution, topics, run, corpus.dropped, corpus.tokens)
     fitted = fitted_topics(topics, moments, replace(summary, sample=sample), vocabulary)
-    return replace(fitted, known=known_documents(corpus, run), sample=kept_sample(corpus, settings))
+    kept = kept_sample(corpus, settings, third=moments.has_third)
+    return replace(fitted, known=known_documents(corpus, run), sample=kept)
 
 
 @one_thread
@@ -124,7 +135,7 @@ def solve_again(fitted: FittedTopics, settings: FitSettings) -> FittedTopics:
     started = time.perf_counter()
     run = FitRun()
     settings = with_chosen_tensors(settings, fitted.summary.refinement, fitted.moments)
-    solved = solve_moments(fitted.moments, settings, None, run)
+    solved = solve_moments(fitted.moments, settings, None, run, fitted.sample)
     warn_of_noise(solved.solution.rank, run)
     run.timed("solve", started)
     old = fitted.summary

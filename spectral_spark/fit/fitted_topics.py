@@ -118,7 +118,8 @@ def make_summary(
     return FitSummary(
         k=int(topics.topics.shape[1]), documents=int(moments.census.documents.sum()), terms=len(topics.topics),
         tokens=int(tokens), dropped=dict(dropped), effective_sample_size=n_eff,
-        concentrations=[float(g) for g in topics.concentrations], weighting=settings.weighting, solver=settings.solver,
+        concentrations=[float(g) for g in topics.concentrations], weighting=settings.weighting,
+        solver=solution.decomposition.solver,
         spectrum=[float(value) for value in rank.spectrum], residual=float(solution.decomposition.residual),
         passes=[dict(finished) for finished in run.passes],
         seconds=dict(run.seconds), seed=settings.seed, versions=versions(),

@@ -18,6 +18,7 @@ from spectral_spark.engine.choose_corpus import DRIVER_ENTRIES, driver_holds
 from spectral_spark.engine.memory import MemoryNeed, memory_need
 from spectral_spark.engine.packing import shard_count, task_count
 from spectral_spark.fit.fit_settings import AUTO_BASIS, SAMPLE_WORDS, FitSettings
+from spectral_spark.fit.third_step import SAMPLED_ITERATIONS, THIRD_WORDS
 from spectral_spark.moments.moment_kernel import MomentKernel
 from spectral_spark.moments.range_finder import RangeKernel
 from spectral_spark.refine.em_kernel import RefineKernel
@@ -57,7 +58,8 @@ class SparkRates:
     scan_byte : moving a packed byte from the cache to a Python worker.
     ship_byte : a byte of a partial sum from a worker to the driver; broadcast_byte : a byte to an executor.
     further_thread : what each thread of the driver beyond the first adds to its speed.
-    solve : seconds of the driver's solve for k = 50; grows with the cube of k.
+    solve : seconds of the driver's solve of a tensor of up to 100 topics; beyond, they grow with the fourth power of k.
+    contract_entry : of `implicit`, for an entry of the sample and one vector; multiply : for a multiplication in BLAS.
     """
 
     job: float = 0.3
@@ -70,6 +72,8 @@ class SparkRates:
     broadcast_byte: float = 6e-9
     further_thread: float = 0.3
     solve: float = 0.3
+    contract_entry: float = 1.7e-9
+    multiply: float = 5e-11
 
 
 @dataclass(frozen=True)
@@ -126,7 +130,10 @@ def measure_kernels(size: CorpusSize, settings: FitSettings) -> KernelCosts:
     with threadpool_limits(1):
         return KernelCosts(
             _seconds_per_document(RangeKernel(d, settings.cap), {"probe": basis, "factor": factor}, batch),
-            _seconds_per_document(MomentKernel(d, settings.cap), {"basis": basis, "factor": factor}, batch),
+            _seconds_per_document(
+                MomentKernel(d, settings.cap, third=settings.collects_third(p)), {"basis": basis, "factor": factor},
+                batch,
+            ),
             _seconds_per_document(
                 RefineKernel(refine.batch_size, refine.inner_iterations),
                 {"statistics": topics * tokens / k, "node_prior": np.full((1, k), 1.0 / k),
@@ -169,14 +176,21 @@ def forecast(
     packing = rates.job + entries * rates.fetch_entry if on_driver else (
         3 * rates.job + (entries * rates.pack_entry + n * rates.pack_document) / cores
     )
-    words, cube = 8 * d * p, 8 * p**3 // 6
+    words, third = 8 * d * p, settings.collects_third(p)
+    sampled = min(1.0, THIRD_WORDS / max(size.tokens, 1))          # share of the words that stand for third moments
+    solve = rates.solve * max(1.0, (k / 100) ** 4)
+    if not third:
+        solve = SAMPLED_ITERATIONS * (
+            rates.contract_entry * sampled * entries * k + rates.multiply * (2 * d * k * k + 10 * k**3)
+        ) / threads
     steps = [
         PassForecast("inspect", rates.job + entries * rates.read_entry / cores, "reading"),
         PassForecast("pack", packing, "packing"),
-        *(one_pass(f"range {i + 1}", costs.range, words, words) for i in range(settings.range_passes)),
-        one_pass("moments", costs.moments, words + cube, words),
-        PassForecast("solve", rates.solve * max(1.0, (k / 50) ** 3) * (4 if settings.scores_candidates else 1),
-                     "solver"),
+        *(one_pass(f"range {i + 1}", costs.range, words, words) if third else
+          PassForecast(f"range {i + 1}", sampled * n * costs.range / threads, "kernel")
+          for i in range(settings.range_passes)),
+        one_pass("moments", costs.moments, words + 8 * p**3 // 6 if third else 4 * p * p + 24 * d, words),
+        PassForecast("solve", solve * (4 if settings.scores_candidates else 1), "solver"),
     ]
     sample = min(1.0, 4096 / max(n, 1))
     if settings.scores_candidates:
@@ -194,7 +208,7 @@ def forecast(
     for _ in range(settings.all_refine_passes - settings.refine_passes):
         steps.append(one_pass("settle", costs.refine, 8 * d * k, 8 * d * k))
     steps.append(one_pass("check", 3 * costs.refine, 0, 8 * d * (k + 8), sample))
-    return Forecast(tuple(steps), memory_need(d, p, k, size.nodes), cores)
+    return Forecast(tuple(steps), memory_need(d, p, k, size.nodes, third=third), cores)
 
 
 def _distinct(size: CorpusSize) -> float:

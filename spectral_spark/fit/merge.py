@@ -40,13 +40,12 @@ def merge_topics(
     known = _known_in_both(fitted, other)
     total = moments + theirs
     run = FitRun(progress or Progress())
-    solved = solve_moments(total, as_before(settings, fitted, total), None, run)
+    sample = fitted.sample + other.sample if fitted.sample is not None and other.sample is not None else None
+    solved = solve_moments(total, as_before(settings, fitted, total), None, run, sample)
     topics = ordered(solved.topics, fitted)
     if settings.refine_passes:
         topics = _reduced(_merged(fitted, other, total), _wanted(settings, fitted, other, solved))
-    sample = None
-    if spark is not None and fitted.sample is not None and other.sample is not None and settings.refine_passes:
-        sample = fitted.sample + other.sample
+    if spark is not None and sample is not None and settings.refine_passes:
         topics = replayed_sample(topics, total.census.tree, sample, settings, run, spark)
     run.timed("total", started)
     dropped = {

@@ -20,13 +20,14 @@ GROUP_LIMIT, GROUPS_LIMIT = 512, 64 << 20           # groups whose statistics ar
 
 def collect_moments(
     corpus: CountedCorpus, basis: Basis, settings: FitSettings, run: FitRun, source: str,
-    joining: MomentState | None = None,
+    joining: MomentState | None = None, *, third: bool = True,
 ) -> MomentState:
     """One pass: moments of two half samples, first moments of every node, and statistics of groups if asked for.
 
-    ``joining`` are moments that these will be added to or subtracted from.
+    ``joining`` are moments that these will be added to or subtracted from; ``third`` tells whether to collect third
+    moments, which are too large for many topics.
     """
-    plan = plan_moments(corpus, basis, settings, run, joining)
+    plan = plan_moments(corpus, basis, settings, run, joining, third=third)
 
     def compute() -> State:
         started = time.perf_counter()
@@ -86,7 +87,8 @@ def _node_states_fit(corpus: CountedCorpus, basis: Basis) -> bool:
 
 
 def plan_moments(
-    corpus: CountedCorpus, basis: Basis, settings: FitSettings, run: FitRun, joining: MomentState | None = None
+    corpus: CountedCorpus, basis: Basis, settings: FitSettings, run: FitRun, joining: MomentState | None = None, *,
+    third: bool = True,
 ) -> MomentPlan:
     """What to sum. Weightings that follow the tree keep the nodes' sums apart, if they fit, so that it can grow."""
     apart = joining.kept_by_node if joining is not None else _node_states_fit(corpus, basis)
@@ -96,8 +98,8 @@ def plan_moments(
         components = measure_variances(corpus, basis, settings, run)
     return MomentPlan.make(
         basis, corpus.census, settings.weighting, cap=settings.cap,
-        groups="auto" if _with_groups(corpus, basis, settings, joining) else "none", node_states=apart,
-        components=components,
+        groups="auto" if third and _with_groups(corpus, basis, settings, joining) else "none", node_states=apart,
+        components=components, third=third,
     )
 
 

@@ -29,11 +29,19 @@ def _known(corpus: Corpus, count: int, what: str, run: FitRun) -> KnownDocuments
     return KnownDocuments(*corpus.identities())
 
 
-def kept_sample(corpus: CountedCorpus, settings: FitSettings) -> KeptSample | None:
-    """A sample of about ``replayWords`` words; None if none is to be kept or updates would not use it."""
-    if not settings.replay_words or not settings.refine_passes:
+def kept_sample(corpus: CountedCorpus, settings: FitSettings, *, third: bool = True) -> KeptSample | None:
+    """A sample of about ``replayWords`` words; None if none is to be kept or nothing would use it.
+
+    Updates use it to refine the topics and, in a model without third moments (``third=False``), to solve for them.
+    """
+    if not settings.replay_words or (third and not settings.refine_passes):
         return None
-    rounds = sample_rounds(corpus, settings.replay_words)
+    return document_sample(corpus, settings.replay_words)
+
+
+def document_sample(corpus: CountedCorpus, words: int) -> KeptSample:
+    """A sample of about so many words."""
+    rounds = sample_rounds(corpus, words)
     return KeptSample.of(
-        corpus.packed.sample(rounds), corpus.census.tree.paths, corpus.vocab_size, 1.0 / rounds, settings.replay_words
+        corpus.packed.sample(rounds), corpus.census.tree.paths, corpus.vocab_size, 1.0 / rounds, words
     )

@@ -10,7 +10,10 @@ from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.fitted_topics import Topics
 from spectral_spark.fit.planned_passes import CANDIDATES, GROUP_CANDIDATES, LARGE_TOPICS
+from spectral_spark.fit.third_step import SAMPLED_ITERATIONS, third_sample
+from spectral_spark.moments.kept_sample import KeptSample
 from spectral_spark.moments.moment_state import MomentState
+from spectral_spark.moments.third_sample import ThirdSample
 from spectral_spark.solve.level_concentrations import LevelRatios, level_ratios
 from spectral_spark.solve.reconstruct import smoothed_topics
 from spectral_spark.solve.solve_state import solve_state
@@ -20,6 +23,9 @@ UNSCORED = 0.3              # without documents to choose with, or before refine
 DOCUMENT_CONCENTRATION = 1.0
 CALIBRATED, PER_GROUP = "calibrated", "groups"
 REFINED_TOLERANCE = 0.03    # looser tolerance of the solver if refinement follows, which corrects what is left
+# The noise of a sample is larger than what further iterations would change.
+SAMPLED = {"tolerance": 1e-3, "max_iterations": 100}
+SAMPLED_AND_REFINED = {"tolerance": REFINED_TOLERANCE, "max_iterations": SAMPLED_ITERATIONS}
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +36,13 @@ class Solved:
     topics: Topics
 
 
-def solve_moments(moments: MomentState, settings: FitSettings, corpus: CountedCorpus | None, run: FitRun) -> Solved:
+def solve_moments(
+    moments: MomentState, settings: FitSettings, corpus: CountedCorpus | None, run: FitRun,
+    sample: KeptSample | None = None,
+) -> Solved:
     """Solve the moments. With ``concentrations="auto"`` and a corpus, candidates are scored on a sample of documents.
+
+    ``sample`` are documents to take third moments from if the moments have none.
 
     The candidates are a few numbers for the documents, without levels of groups and with those that pairs of documents
     suggest (formulas §14), and the numbers that the moments calibrate; with ``tensors="auto"`` also numbers for the
@@ -42,18 +53,20 @@ def solve_moments(moments: MomentState, settings: FitSettings, corpus: CountedCo
     the default has no solution.
     """
     refined = corpus is not None and settings.refine_passes > 0
+    third = third_sample(moments, sample)
     if settings.concentrations != "auto":
         given = settings.concentrations
         concentrations: str | list[float] = given if isinstance(given, str) else _for_tree(list(given), moments)
-        solution = _solve(moments, settings, concentrations, refined=refined)
+        solution = _solve(moments, settings, concentrations, third, refined=refined)
         return _solved(moments, solution, (solution.concentrations or (DOCUMENT_CONCENTRATION,))[-1])
     if corpus is None or not settings.scores_candidates:
         try:
-            return _solved(moments, _solve(moments, settings, [UNSCORED], refined=refined), DOCUMENT_CONCENTRATION)
+            solution = _solve(moments, settings, [UNSCORED], third, refined=refined)
+            return _solved(moments, solution, DOCUMENT_CONCENTRATION)
         except InputError:
             if corpus is None:
                 raise
-    best = _best_candidate(moments, settings, corpus, run)
+    best = _best_candidate(moments, settings, corpus, run, third)
     report = {"concentration_scores": best.scores, "concentrations_chosen": best.name}
     return _solved(moments, best.solution, best.document_concentration, report)
 
@@ -69,7 +82,9 @@ class _Best:
     name: str
 
 
-def _best_candidate(moments: MomentState, settings: FitSettings, corpus: CountedCorpus, run: FitRun) -> _Best:
+def _best_candidate(
+    moments: MomentState, settings: FitSettings, corpus: CountedCorpus, run: FitRun, third: ThirdSample | None
+) -> _Best:
     """Solve for every candidate and score the topics: all at once or, if they are large, one by one.
     Candidates whose S2 has too few positive eigenvalues are left out."""
     best: _Best | None = None
@@ -83,7 +98,7 @@ def _best_candidate(moments: MomentState, settings: FitSettings, corpus: Counted
         first = next(iter(together.values()), best.solution if best else None)
         rank = first.rank if first else None
         try:
-            solution = _tried(candidate, moments, replace(settings, k=rank.k) if rank else settings)
+            solution = _tried(candidate, moments, replace(settings, k=rank.k) if rank else settings, third)
             if rank is None:
                 waiting |= _more_candidates(moments, settings, solution.k)
             together[name] = replace(solution, rank=rank or solution.rank)
@@ -108,10 +123,12 @@ class _Candidate:
     levels: LevelRatios | None = None
 
 
-def _tried(candidate: _Candidate, moments: MomentState, settings: FitSettings) -> TopicSolution:
+def _tried(
+    candidate: _Candidate, moments: MomentState, settings: FitSettings, third: ThirdSample | None
+) -> TopicSolution:
     """The solution; tensors per group leave the levels of groups to the pairs of documents."""
     tensors = "groups" if candidate.per_group else "root"
-    solution = _solve(moments, replace(settings, tensors=tensors), candidate.concentrations)
+    solution = _solve(moments, replace(settings, tensors=tensors), candidate.concentrations, third)
     if candidate.levels is None or not solution.concentrations:
         return solution
     return replace(solution, concentrations=candidate.levels.concentrations(solution.concentrations[-1]))
@@ -126,7 +143,8 @@ def _more_candidates(moments: MomentState, settings: FitSettings, k: int) -> dic
     more = {}
     if levels is not None:
         more = {f"levels {g:g}": _Candidate(list(levels.concentrations(g))) for g in CANDIDATES}
-    more[CALIBRATED] = _Candidate(CALIBRATED)
+    if moments.has_third:                           # a sample would have to be decomposed dozens of times
+        more[CALIBRATED] = _Candidate(CALIBRATED)
     if settings.tensors == "auto" and moments.groups is not None and len(moments.groups.paths):
         more |= {f"{PER_GROUP} {g:g}": _Candidate([g], True, levels) for g in GROUP_CANDIDATES}
         more[f"{PER_GROUP} {CALIBRATED}"] = _Candidate(CALIBRATED, True, levels)
@@ -159,14 +177,17 @@ def _better(
 
 
 def _solve(
-    moments: MomentState, settings: FitSettings, concentrations: str | list[float], *, refined: bool = False
+    moments: MomentState, settings: FitSettings, concentrations: str | list[float], third: ThirdSample | None, *,
+    refined: bool = False,
 ) -> TopicSolution:
+    options: dict[str, Any] = {"tolerance": REFINED_TOLERANCE} if refined else {}
+    if third is not None:
+        options = SAMPLED_AND_REFINED if refined else SAMPLED
     alone = isinstance(concentrations, list) and len(concentrations) == 1
     given = concentrations[0] if alone else concentrations
     return solve_state(
         moments, settings.k, settings.solver, given, per_group=settings.tensors == "groups",
-        rank_rule=settings.rank_rule, seed=settings.seed,
-        solver_options={"tolerance": REFINED_TOLERANCE} if refined else None,
+        rank_rule=settings.rank_rule, seed=settings.seed, sample=third, solver_options=options,
     )
 
 

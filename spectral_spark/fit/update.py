@@ -24,6 +24,7 @@ from spectral_spark.fit.remember import kept_sample
 from spectral_spark.fit.replay import documents_to_replay, replayed_sample, replayed_topics
 from spectral_spark.fit.sample_check import Drift, sample_check
 from spectral_spark.fit.solve_step import Solved, solve_moments, with_chosen_tensors
+from spectral_spark.fit.third_step import check_solvable
 from spectral_spark.fit.topic_matching import describe_match, match_topics
 from spectral_spark.moments.kept_sample import KeptSample
 from spectral_spark.moments.known_documents import KnownDocuments
@@ -94,19 +95,19 @@ def update_topics(
         check_groups(corpus, settings)
         check_room(corpus, moments)
         name = _source_name(moments, arrivals, options)
-        arriving = collect_moments(corpus, moments.basis, settings, run, name, moments)
+        arriving = collect_moments(corpus, moments.basis, settings, run, name, moments, third=moments.has_third)
         total = moments - arriving if options.remove else moments + arriving
         _warn_of_lost_groups(moments, total, run)
         drift = _drift(fitted, corpus, moments, settings, run, options)
-        solved = solve_moments(total, as_before(settings, fitted, total), None, run)
+        sample = _sample_after(fitted.sample, arrivals, corpus, settings, options, third=moments.has_third)
+        solved = solve_moments(total, as_before(settings, fitted, total), None, run, sample)
         # documents are removed with the weights they were added with
         largest = (moments if options.remove else total).census
         weights = weights_in(largest, settings.group_balance, corpus.census.tree)
         topics = fold_in_documents(fitted, solved, total, corpus, weights, settings, run, remove=options.remove)
-        sample = _sample_after(fitted.sample, arrivals, corpus, settings, options)
     if again is not None:
         topics = replayed_topics(topics, total.census.tree, again, settings, run)
-    elif sample is not None and len(sample):
+    elif sample is not None and len(sample) and settings.refine_passes:
         topics = replayed_sample(topics, total.census.tree, sample, settings, run, frame.sparkSession)
     run.checkpoints.clear()
     run.timed("total", started)
@@ -138,14 +139,15 @@ def _known_after(
 
 
 def _sample_after(
-    sample: KeptSample | None, arrivals: Arrivals, corpus: CountedCorpus, settings: FitSettings, options: UpdateOptions
+    sample: KeptSample | None, arrivals: Arrivals, corpus: CountedCorpus, settings: FitSettings, options: UpdateOptions,
+    *, third: bool,
 ) -> KeptSample | None:
     """The sample with some of the added documents, or without the removed ones."""
     if sample is None or arrivals.identities is None:
         return None
     if options.remove:
         return sample.without(arrivals.identities.keys)
-    arriving = kept_sample(corpus, settings)
+    arriving = kept_sample(corpus, settings, third=third)
     return sample if arriving is None else sample + arriving
 
 
@@ -172,6 +174,7 @@ def growing(fitted: FittedTopics) -> tuple[MomentState, FitSettings]:
     if not can_grow(fitted.moments):
         raise InputError(f"this model has weighting {fitted.moments.weighting!r} but not the sums of every node, so "
                          "nothing can be added or removed; fit it again with weighting 'tokens', or with fewer layers")
+    check_solvable(fitted.moments, fitted.sample)
     return fitted.moments, FitSettings.from_dict(fitted.summary.settings)
 
 

@@ -124,7 +124,11 @@ class HDPModelParams(TableParams, HasFeaturesCol, HasSeed, HasSolver):
         return self._value("vocabSize")
 
     def getSolver(self) -> str:
-        """Algorithm that decomposes the third moment into topics."""
+        """Algorithm that decomposes the third moment into topics.
+
+        implicit never forms that moment: it works on a sample of the documents, and its memory grows with k instead of
+        its cube. auto takes polar up to 200 topics (a basis of 250 columns) and implicit beyond.
+        """
         return self._value("solver")
 
     def getWeighting(self) -> str:
@@ -261,7 +265,7 @@ class HDPEstimatorParams(HDPModelParams):
         minWordLength: int = 3, minDocuments: int = 10, maxDocumentShare: float = 0.5, pathCol: str = "path",
         pathCols: Sequence[str] | None = None, idCol: str | None = None,
         topicDistributionCol: str = "topicDistribution", evaluationCol: str = "evaluation",
-        vocabulary: Sequence[str] | None = None, vocabSize: int | None = None, solver: str = "polar",
+        vocabulary: Sequence[str] | None = None, vocabSize: int | None = None, solver: str = "auto",
         weighting: str = "tokens", layers: int | str = "all", concentrations: str | float | Sequence[float] = "auto",
         refinePasses: int = 2, exploreSweeps: int | str = "auto", groupBalance: float = 0.0, replayWords: int = 6000000,
         checkpointDir: str | None = None, seed: int = 0, rankRule: str = "noise-floor", basisSize: int | str = "auto",
@@ -277,7 +281,7 @@ class HDPEstimatorParams(HDPModelParams):
         minWordLength: int = 3, minDocuments: int = 10, maxDocumentShare: float = 0.5, pathCol: str = "path",
         pathCols: Sequence[str] | None = None, idCol: str | None = None,
         topicDistributionCol: str = "topicDistribution", evaluationCol: str = "evaluation",
-        vocabulary: Sequence[str] | None = None, vocabSize: int | None = None, solver: str = "polar",
+        vocabulary: Sequence[str] | None = None, vocabSize: int | None = None, solver: str = "auto",
         weighting: str = "tokens", layers: int | str = "all", concentrations: str | float | Sequence[float] = "auto",
         refinePasses: int = 2, exploreSweeps: int | str = "auto", groupBalance: float = 0.0, replayWords: int = 6000000,
         checkpointDir: str | None = None, seed: int = 0, rankRule: str = "noise-floor", basisSize: int | str = "auto",
@@ -322,7 +326,11 @@ class HDPEstimatorParams(HDPModelParams):
         return self._set_given({"vocabSize": value})
 
     def setSolver(self, value: str | None) -> Self:
-        """Algorithm that decomposes the third moment into topics."""
+        """Algorithm that decomposes the third moment into topics.
+
+        implicit never forms that moment: it works on a sample of the documents, and its memory grows with k instead of
+        its cube. auto takes polar up to 200 topics (a basis of 250 columns) and implicit beyond.
+        """
         return self._set_given({"solver": value})
 
     def setWeighting(self, value: str | None) -> Self:

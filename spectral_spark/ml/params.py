@@ -41,6 +41,9 @@ class SpectralHDPParams(HDPEstimatorParams):
                 f"`concentrations` has {len(concentrations)} numbers for {layers} layers; give {layers - 1}, one per "
                 "layer below the root"
             )
+        if self._value("solver") == "implicit" and self._value("tensors") == "groups":
+            raise SettingsError('`tensors="groups"` needs the third moment of every group, which `solver=implicit` '
+                                "does not collect; use another solver, or leave out `tensors`")
         if concentrations == "calibrated" and layers != 2 and self._value("tensors") == "groups":
             raise SettingsError(
                 '`concentrations="calibrated"` needs the moments of the whole corpus; use `tensors="root"`'

@@ -15,6 +15,7 @@ from spectral_spark.data.hashing import next_bits, unit_interval
 from spectral_spark.tree.nodes import Path
 
 _SALT = np.uint64(0x5EED)        # apart from the hashes that choose shards and halves
+_PART_SALT = np.uint64(0x9A27)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +60,13 @@ class KeptSample:
         return KeptSample.of(
             [one.documents, moved], (*one.paths, *two.paths), self.documents.vocab_size, rate, most
         )._with_distinct_paths()
+
+    def at_most(self, words: int) -> CountBatch:
+        """The documents of the sample or, if they have more words, a seeded part of them with about so many."""
+        if self.words <= words:
+            return self.documents
+        chance = unit_interval(next_bits(self.documents.keys.view(np.uint64) ^ _PART_SALT))
+        return selected_documents(self.documents, chance < words / self.words)
 
     def without(self, keys: np.ndarray) -> "KeptSample":
         """Without documents that have these keys; a key that is given n times takes at most n copies away."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg.blas import dsyrk
 
 from spectral_spark.errors import InputError
 from spectral_spark.moments.projection import ProjectedBatch
@@ -24,40 +25,51 @@ class LeafSums:
     Attributes
     ----------
     totals : array of shape (3,): weight, documents, tokens.
-    first, second : arrays of shape (p,), (p, p): Σ η y/m, Σ w2 yyᵀ.
-    third : Σ w3 y⊗y⊗y.
+    first, second : arrays of shape (p,), (p, p): Σ η y/m, Σ w2 yyᵀ (only its upper triangle without ``third``).
+    third : Σ w3 y⊗y⊗y; None if third moments are not collected.
     word_weights : array of shape (d, 3): Σ η c/m, Σ w2 c, Σ w3 c.
-    word_third : array of shape (d, p): Σ w3 c yᵀ.
+    word_third : array of shape (d, p): Σ w3 c yᵀ; None if third moments are not collected.
     """
 
-    def __init__(self, vocab_size: int, p: int) -> None:
+    def __init__(self, vocab_size: int, p: int, third: bool = True) -> None:
         self.totals = np.zeros(3)
-        self.first, self.second, self.third = np.zeros(p), np.zeros((p, p)), CubeSums(p)
-        self.word_weights, self.word_third = np.zeros((vocab_size, 3)), np.zeros((vocab_size, p))
+        self.first, self.second = np.zeros(p), np.zeros((p, p), order="C" if third else "F")
+        self.third = CubeSums(p) if third else None
+        self.word_weights = np.zeros((vocab_size, 3))
+        self.word_third = np.zeros((vocab_size, p)) if third else None
 
     def add(self, batch: ProjectedBatch, weight: np.ndarray) -> np.ndarray:
         """Add documents with weights η of shape (n,), except for their cubes; returns the weights w3 for these."""
         w1, w2, w3 = weight * batch.per_word, weight * batch.per_pair, weight * batch.per_triple
         self.totals += weight.sum(), len(weight), batch.lengths.sum()
         self.first += w1 @ batch.y
-        self.second += (batch.y * w2[:, None]).T @ batch.y
         self.word_weights[batch.words] += batch.word_sums(np.stack([w1, w2, w3], axis=1))
-        self.word_third[batch.words] += batch.word_sums(batch.y * w3[:, None])
+        if self.word_third is None:                     # p is large, and this is most of the work: half the products
+            dsyrk(1.0, (batch.y * np.sqrt(w2)[:, None]).T, 1.0, self.second, overwrite_c=1)
+        else:
+            self.second += (batch.y * w2[:, None]).T @ batch.y
+            self.word_third[batch.words] += batch.word_sums(batch.y * w3[:, None])
         return w3
 
 
 def sums_arrays(slots: list[LeafSums]) -> dict[str, np.ndarray]:
     """The arrays that leave an executor: "totals" (S, 3), "first" (S, p), "second" (S, pairs), "third" (S, triples)
-    and, by word, "word_weights" (d, 3 S) and "word_third" (d, p S)."""
-    single = slots[0]
-    return {
+    and, by word, "word_weights" (d, 3 S) and "word_third" (d, p S); those of third moments only if collected."""
+    arrays = {
         "totals": np.stack([slot.totals for slot in slots]),
         "first": np.stack([slot.first for slot in slots]),
         "second": np.stack([pack2(slot.second) for slot in slots]),
-        "third": np.stack([slot.third.packed() for slot in slots]),
-        "word_weights": single.word_weights if len(slots) == 1 else np.hstack([s.word_weights for s in slots]),
-        "word_third": single.word_third if len(slots) == 1 else np.hstack([s.word_third for s in slots]),
+        "word_weights": _side_by_side([slot.word_weights for slot in slots]),
     }
+    cubes = [slot.third.packed() for slot in slots if slot.third is not None]
+    if cubes:
+        arrays["third"] = np.stack(cubes)
+        arrays["word_third"] = _side_by_side([slot.word_third for slot in slots if slot.word_third is not None])
+    return arrays
+
+
+def _side_by_side(arrays: list[np.ndarray]) -> np.ndarray:
+    return arrays[0] if len(arrays) == 1 else np.hstack(arrays)         # one may be large: no copy
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +82,7 @@ class LeafMoments:
     words : array of shape (S, d), Σ η c/m.
     first : array of shape (S, p).
     second : array of shape (S, pairs), packed.
-    third : array of shape (S, triples), packed.
+    third : array of shape (S, triples), packed; of shape (S, 0) if third moments were not collected.
     """
 
     totals: np.ndarray
@@ -82,13 +94,15 @@ class LeafMoments:
     @classmethod
     def from_sums(cls, sums: Mapping[str, np.ndarray], projection: np.ndarray) -> "LeafMoments":
         """Contract the sums kept by word with the projection B of shape (d, p) (formulas §2)."""
-        correction = contract_words(projection, sums["word_weights"], sums["word_third"])
         slots = len(sums["totals"])
         words = sums["word_weights"].reshape(len(projection), slots, 3)[:, :, 0].T
-        moments = cls(
-            sums["totals"], np.ascontiguousarray(words), sums["first"],
-            sums["second"] - correction["second"], sums["third"] - correction["third"],
-        )
+        if "third" in sums:
+            correction = contract_words(projection, sums["word_weights"], sums["word_third"])
+            second, third = sums["second"] - correction["second"], sums["third"] - correction["third"]
+        else:
+            second = sums["second"] - contract_second(projection, sums["word_weights"][:, 1::3])
+            third = np.zeros((slots, 0))
+        moments = cls(sums["totals"], np.ascontiguousarray(words), sums["first"], second, third)
         if not all(np.all(np.isfinite(array)) for array in moments.arrays().values()):
             raise InputError("moments: a sum is not finite; check document weights and counts, or cap the counts")
         return moments

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from spectral_spark.errors import FormatError
 from spectral_spark.files.directories import SavedDirectory, Staging
-from spectral_spark.files.formats import STATE_VERSION
+from spectral_spark.files.formats import FULL_STATE_VERSION, STATE_VERSION
 from spectral_spark.files.safe_reading import damaged, reading
 from spectral_spark.files.table_columns import checked_columns, numbers_of, paths_of
 from spectral_spark.moments.basis import Basis
@@ -46,7 +46,8 @@ def write_fields(state: Mapping[str, Any], staging: Staging, prefix: str) -> Non
         if groups.distinct is not None:
             _write_arrays(staging, f"{prefix}groups/distinct_", groups.distinct, _DISTINCT)
     staging.write_json(f"{prefix}state.json", {
-        "version": STATE_VERSION,
+        "version": state_version(state["half_samples"]),
+        "third": _has_third(state["half_samples"]),
         "weighting": state["weighting"],
         "cap": state["cap"],
         "slots": [slot if isinstance(slot, str) else list(slot) for slot in state["slots"]],
@@ -62,6 +63,15 @@ def write_fields(state: Mapping[str, Any], staging: Staging, prefix: str) -> Non
             "distinct": groups.distinct is not None,
         },
     })
+
+
+def state_version(halves: tuple[LeafMoments, LeafMoments]) -> int:
+    """The version of the format that a state with these half samples needs."""
+    return FULL_STATE_VERSION if _has_third(halves) else STATE_VERSION
+
+
+def _has_third(halves: tuple[LeafMoments, LeafMoments]) -> bool:
+    return halves[0].third.shape[1] > 0
 
 
 def read_fields(saved: SavedDirectory, prefix: str) -> dict[str, Any]:
@@ -154,8 +164,9 @@ def _check(state: Mapping[str, Any], about: Mapping[str, Any], path: str) -> Non
         raise FormatError(f"'{path}': the basis stored beside the moments is not the one they were collected in; "
                           "restore the directory from a copy")
     d, p, slots, nodes = basis.vocab_size, basis.size, len(state["slots"]), len(state["census"].tree)
+    triples = 0 if about.get("third") is False else triple_count(p)
     expected = {"totals": (slots, 3), "words": (slots, d), "first": (slots, p), "second": (slots, pair_count(p)),
-                "third": (slots, triple_count(p))}
+                "third": (slots, triples)}
     for half in state["half_samples"]:
         found = {name: half.arrays()[name].shape for name in expected}
         if found != expected or state["node_first"].shape != (nodes, p) or state["noise"].shape[1] != 2:

@@ -42,6 +42,7 @@ class MomentKernel:
     groups : number of groups with statistics of their own.
     distinct : whether to collect what averages over distinct documents need.
     levels : number of levels of the tree, for pair moments; 0 leaves them out.
+    third : whether to collect third moments, whose size and cost grow with p³.
     """
 
     vocab_size: int
@@ -51,6 +52,7 @@ class MomentKernel:
     groups: int = 0
     distinct: bool = False
     levels: int = 0
+    third: bool = True
 
     def start(self, shared: Mapping[str, np.ndarray]) -> "MomentAccumulator":
         return MomentAccumulator(self, shared)
@@ -58,7 +60,8 @@ class MomentKernel:
     def state_bytes(self, p: int, nodes: int) -> int:
         """Size of the arrays of one accumulator."""
         d, pairs, triples = self.vocab_size, pair_count(p), triple_count(p)
-        numbers = self.slots * (3 + p + pairs + triples + d * (p + 3)) + nodes * (p + 4) + 2 * NOISE_BINS + 1
+        numbers = self.slots * (3 + p + pairs + 3 * d) + nodes * (p + 4) + 2 * NOISE_BINS + 1
+        numbers += self.slots * (triples + d * p) if self.third else 0
         numbers += self.groups * (pairs + d) + self.levels * pairs
         if self.distinct:
             numbers += self.groups * pairs + 2 * triples + d * p
@@ -71,7 +74,7 @@ class MomentAccumulator:
         self._slot = shared["slot"].astype(np.int64) if kernel.slots > 1 else None
         self._index = WordIndex(kernel.vocab_size)
         p, nodes = self._basis.shape[1], len(self._factor)
-        self._slots = [LeafSums(kernel.vocab_size, p) for _ in range(kernel.slots)]
+        self._slots = [LeafSums(kernel.vocab_size, p, kernel.third) for _ in range(kernel.slots)]
         self._groups = None
         if kernel.groups:
             self._groups = GroupSums(kernel.vocab_size, p, kernel.groups, kernel.distinct, shared)
@@ -96,10 +99,10 @@ class MomentAccumulator:
         own = batch.lengths if self._kernel.by_length else np.ones(len(batch.lengths))
         weight = document_weights(self._factor, self._kernel.by_length, documents.nodes, batch.lengths)
         third_weight = sums.add(batch, weight)
-        if self._groups is None:
-            add_cubes([sums.third], batch.by_direction, [third_weight])
-        else:
+        if self._groups is not None and sums.third is not None:
             self._groups.add(batch, own, sums.third, third_weight)
+        elif sums.third is not None:
+            add_cubes([sums.third], batch.by_direction, [third_weight])
         if self._squares is not None:
             self._squares.add(batch, own)
         self._add_nodes(batch, own)

@@ -54,6 +54,7 @@ class MomentPlan:
         groups: str = "none",
         node_states: bool = False,
         components: VarianceComponents | None = None,
+        third: bool = True,
     ) -> "MomentPlan":
         """Plan a pass.
 
@@ -71,9 +72,13 @@ class MomentPlan:
             growing tree.
         components : variance components for weighting "ess", needed if the nodes' sums are not kept separately.
             Without either, "ess" makes all documents equal.
+        third : collect third moments. Without them, moments of pairs of documents are left out, too, unless weights
+            need them: in so large a basis they would double the time of the pass.
         """
         if groups not in GROUP_STATISTICS:
             raise SettingsError(f"group statistics {groups!r}: choose one of {', '.join(GROUP_STATISTICS)}")
+        if groups != "none" and not third:
+            raise SettingsError("statistics of groups need third moments; collect them, or leave out the groups")
         components = None if node_states or weighting != "ess" else components
         weights = node_weights(census, weighting, components)
         by_length = weights.by_length or (weighting == "ess" and node_states)
@@ -97,7 +102,8 @@ class MomentPlan:
                 shared["group_self"] = self_coefficients(sums, factor[group_nodes])
         distinct = "group_self" in shared
         kernel = MomentKernel(
-            basis.vocab_size, cap, by_length, len(slots), len(group_nodes), distinct, census.tree.depth + 1
+            basis.vocab_size, cap, by_length, len(slots), len(group_nodes), distinct,
+            census.tree.depth + 1 if third or (weighting == "ess" and node_states) else 0, third,
         )
         return cls(kernel, shared, basis, census, weighting, slots, group_nodes, components)
 
@@ -130,7 +136,7 @@ class MomentPlan:
             half_a["node_first"] + half_b["node_first"], half_a["noise"] + half_b["noise"],
             self._groups(half_a, half_b), tuple(sorted(sources)),
             dropped + int(half_a["dropped"][0] + half_b["dropped"][0]),
-            half_a["level_squares"] + half_b["level_squares"], self.components,
+            half_a["level_squares"] + half_b["level_squares"] if self.kernel.levels else None, self.components,
         )
 
     def _groups(self, half_a: Mapping[str, np.ndarray], half_b: Mapping[str, np.ndarray]) -> GroupStatistics | None:

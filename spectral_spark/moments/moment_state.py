@@ -18,7 +18,7 @@ from spectral_spark.moments.basis import Basis
 from spectral_spark.moments.coefficients import HDPCoefficients, hdp_coefficients, level_coefficients
 from spectral_spark.moments.group_moments import GroupAverages, GroupStatistics
 from spectral_spark.moments.leaf_moments import LeafMoments
-from spectral_spark.moments.moment_files import read_fields, write_fields
+from spectral_spark.moments.moment_files import read_fields, state_version, write_fields
 from spectral_spark.moments.pair_moments import NodeSums, PairMoments, joined_squares, pair_moments, unpacked_squares
 from spectral_spark.moments.projection import ProjectedMoments
 from spectral_spark.moments.sources import added, subtracted
@@ -70,6 +70,11 @@ class MomentState:
     dropped: int = 0
     level_squares: np.ndarray | None = None
     components: VarianceComponents | None = None
+
+    @property
+    def has_third(self) -> bool:
+        """Whether third moments were collected; without them, solving needs a sample of the documents."""
+        return self.half_samples[0].third.shape[1] > 0
 
     @property
     def documents(self) -> int:
@@ -219,7 +224,7 @@ class MomentState:
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write a directory of .npy, Parquet and JSON files. Either all of it is there afterwards or nothing."""
-        with new_directory(path, STATE_KIND, STATE_VERSION, overwrite=overwrite) as staging:
+        with new_directory(path, STATE_KIND, state_version(self.half_samples), overwrite=overwrite) as staging:
             self.write_into(staging, "")
 
     @classmethod
@@ -263,9 +268,8 @@ class MomentState:
         weight, p = float(moments.totals[0, 0]), self.basis.size
         if not weight > 0:
             raise InputError(f"moments of {int(moments.totals[0, 1])} documents with weight {weight}: nothing to solve")
-        return ProjectedMoments(
-            moments.first[0] / weight, unpack2(moments.second[0] / weight, p), unpack3(moments.third[0] / weight, p)
-        )
+        third = unpack3(moments.third[0] / weight, p) if self.has_third else None
+        return ProjectedMoments(moments.first[0] / weight, unpack2(moments.second[0] / weight, p), third)
 
 
 def _joined(a: MomentState, b: MomentState, *, subtract: bool) -> MomentState:
@@ -331,6 +335,9 @@ def _check_compatible(a: MomentState, b: MomentState) -> None:
         mine, theirs = getattr(a, name), getattr(b, name)
         if mine != theirs:
             raise InputError(f"moments: {name} is {mine!r} in one state and {theirs!r} in the other")
+    if a.has_third != b.has_third:
+        raise InputError("moments: one state has third moments and the other was collected without them; fit both with "
+                         "`solver=implicit`, or both with another solver")
     if a._follows_tree != b._follows_tree:
         raise InputError("moments: weighting 'ess' counts all documents equally in one state, which version 0.1.0 has "
                          "collected, and follows the tree in the other; fit the older one again")

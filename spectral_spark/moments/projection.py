@@ -20,12 +20,12 @@ class ProjectedMoments:
     ----------
     first : array of shape (p,), BᵀM1.
     second : symmetric array of shape (p, p), BᵀM2B.
-    third : symmetric array of shape (p, p, p), M3(B, B, B).
+    third : symmetric array of shape (p, p, p), M3(B, B, B); None if it was not collected.
     """
 
     first: np.ndarray
     second: np.ndarray
-    third: np.ndarray
+    third: np.ndarray | None = None
 
 
 def validate(batch: CountBatch) -> None:

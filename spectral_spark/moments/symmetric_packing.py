@@ -67,11 +67,13 @@ def unpack2(packed: np.ndarray, p: int) -> np.ndarray:
 
 
 def unpack3(packed: np.ndarray, p: int) -> np.ndarray:
-    """(triples,) → symmetric (p, p, p)."""
-    i, j, l = triple_indices(p)
-    tensor = np.empty((p, p, p))
-    for a, b, c in ((i, j, l), (i, l, j), (j, i, l), (j, l, i), (l, i, j), (l, j, i)):
-        tensor[a, b, c] = packed
+    """(triples,) → symmetric (p, p, p). Entries with the lowest index i are packed together: no array of indices."""
+    tensor, start = np.empty((p, p, p)), 0
+    for i in range(p):
+        stop = start + pair_count(p - i)
+        part = unpack2(packed[start:stop], p - i)
+        tensor[i, i:, i:] = tensor[i:, i, i:] = tensor[i:, i:, i] = part
+        start = stop
     return tensor
 
 
@@ -80,9 +82,16 @@ def pack_placements(pairs_by_vector: np.ndarray, p: int) -> np.ndarray:
 
     sym3 sums the three placements: out_ijl = K_(ij)l + K_(il)j + K_(jl)i.
     """
-    i, j, l = triple_indices(p)
-    at, k = pair_positions(p), pairs_by_vector
-    return k[at[i, j], l] + k[at[i, l], j] + k[at[j, l], i]
+    placed, start, first = np.empty(triple_count(p)), 0, 0
+    for i in range(p):
+        rows, columns = np.triu_indices(p - i)
+        mixed = pairs_by_vector[first : first + p - i, i:]                          # K_(ij)l for j, l ≥ i
+        stop = start + len(rows)
+        placed[start:stop] = mixed[rows, columns]
+        placed[start:stop] += mixed[columns, rows]
+        placed[start:stop] += pairs_by_vector[first:, i]                            # the pairs (j, l) with j ≥ i
+        start, first = stop, first + p - i
+    return placed
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.linalg.blas import dgemm
 
-from spectral_spark.moments.symmetric_packing import triple_count, triple_indices
+from spectral_spark.moments.symmetric_packing import pair_count, pair_indices, triple_count
 
 COLUMNS_PER_BLOCK = 4
 DOCUMENTS_PER_BLOCK = 512
@@ -30,8 +30,18 @@ class CubeSums:
         return self._sums[start:stop].reshape(rows, self.p - first)
 
     def packed(self) -> np.ndarray:
-        """The sum so far, packed; array of shape (triples,)."""
-        return self._sums[_packed_sources(self.p)]
+        """The sum so far, packed; array of shape (triples,).
+
+        Entries (i, j, l) of one i are packed together, in the order of the pairs (j, l): a table of pairs is enough.
+        """
+        sources, strides = _pair_sources(self.p)
+        packed, start = np.empty(triple_count(self.p)), 0
+        for i in range(self.p):
+            pairs = slice(len(sources) - pair_count(self.p - i), None)                 # those with j ≥ i
+            stop = start + pair_count(self.p - i)
+            packed[start:stop] = self._sums[sources[pairs] + i * strides[pairs]]
+            start = stop
+        return packed
 
 
 def add_cubes(targets: Sequence[CubeSums], y: np.ndarray, weights: Sequence[np.ndarray]) -> None:
@@ -77,12 +87,11 @@ def _blocks(p: int) -> list[tuple[int, int, int, int]]:
 
 
 @lru_cache(maxsize=8)
-def _packed_sources(p: int) -> np.ndarray:
-    """Where each packed entry lies in the flat buffer of sums; int array of shape (triples,)."""
-    i, j, l = triple_indices(p)
+def _pair_sources(p: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where entry (0, j, l) lies in the flat buffer of sums, and how far apart (i, j, l) and (i + 1, j, l) are; two int
+    arrays of shape (pairs,) in the order of packed pairs (j, l)."""
+    j, l = pair_indices(p)
     first = j - j % COLUMNS_PER_BLOCK
     starts = np.array([block[2] for block in _blocks(p)])[j // COLUMNS_PER_BLOCK]
-    row = (j * (j + 1) - first * (first + 1)) // 2 + i
-    sources = starts + row * (p - first) + l - first
-    assert len(sources) == triple_count(p)
-    return sources
+    above = (j * (j + 1) - first * (first + 1)) // 2
+    return starts + above * (p - first) + l - first, p - first

@@ -98,7 +98,8 @@ class _Mass:
         if usable_rank(signed_spectrum(corrected.second)[0]) < self._k:
             return -1.0  # centring so strongly leaves S2 indefinite: g is too large
         whitening = whiten(corrected.second, self._k)
-        pairs = PairTensor(corrected.third_in(whitening.matrix))
+        third = corrected.third_in(whitening.matrix)
+        pairs = PairTensor(third) if isinstance(third, np.ndarray) else third
         if self._topics is not None:
             self._start = nearest_orthogonal(whitening.matrix.T @ self._topics)
         vectors = climb(pairs, self._start).vectors

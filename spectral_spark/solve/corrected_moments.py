@@ -8,7 +8,7 @@ import numpy as np
 from spectral_spark.errors import InputError
 from spectral_spark.moments.coefficients import HDPCoefficients
 from spectral_spark.moments.projection import ProjectedMoments
-from spectral_spark.solve.symmetric_tensor import sym3, transformed
+from spectral_spark.solve.symmetric_tensor import Contraction, sym3, transformed
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,13 +19,14 @@ class CorrectedMoments:
     ----------
     first : array of shape (p,), M1.
     second : symmetric array of shape (p, p), S2.
-    third_in : function of W (p, k) with WᵀS2W = I to S3(W, W, W) of shape (k, k, k).
+    third_in : function of W (p, k) with WᵀS2W = I to S3(W, W, W): an array of shape (k, k, k) or, where it is never
+        formed, its products with vectors.
     coefficients : C2 … C6 used.
     """
 
     first: np.ndarray
     second: np.ndarray
-    third_in: Callable[[np.ndarray], np.ndarray]
+    third_in: Callable[[np.ndarray], np.ndarray | Contraction]
     coefficients: HDPCoefficients
 
 
@@ -35,6 +36,8 @@ def check_moments(moments: ProjectedMoments, where: str = "moments") -> None:
     wanted = {"first": (p,), "second": (p, p), "third": (p, p, p)}
     for name, shape in wanted.items():
         array = getattr(moments, name)
+        if array is None:
+            continue
         if array.shape != shape:
             raise InputError(f"{where}: {name} has shape {array.shape}, expected {shape}; use moments of one basis")
         if not np.isfinite(array).all():
@@ -56,10 +59,15 @@ def corrected_moments(moments: ProjectedMoments, coefficients: HDPCoefficients) 
     S3 = M3 − C4 M1⊗M1⊗M1 − C5 sym3(S2 ⊗ M1) is subtracted after whitening, where S2 is the identity and nothing is p³.
     """
 
+    third = moments.third
+    if third is None:
+        raise InputError("the moments were collected without third moments; solve them with `solver=implicit` and a "
+                         "sample of the documents")
+
     def third_in(whitening: np.ndarray) -> np.ndarray:
         mean = whitening.T @ moments.first
         cube = np.multiply.outer(np.outer(mean, mean), mean)
         common = coefficients.c4 * cube + coefficients.c5 * sym3(np.eye(len(mean)), mean)
-        return transformed(moments.third, whitening) - common
+        return transformed(third, whitening) - common
 
     return CorrectedMoments(moments.first, second_corrected(moments, coefficients), third_in, coefficients)

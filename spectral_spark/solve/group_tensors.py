@@ -25,6 +25,9 @@ def group_corrected_moments(
     groups : X2, X3 and J3.
     coefficients : of the documents' concentration alone (a 2-layer tree).
     """
+    if moments.third is None:
+        raise InputError("tensors per group need third moments, and these were collected without them; fit again with "
+                         "`solver=polar`")
     for name in ("second", "third", "mixed"):
         array, expected = getattr(groups, name), getattr(moments, "second" if name == "second" else "third").shape
         if array.shape != expected:

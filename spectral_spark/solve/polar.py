@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spectral_spark.solve.symmetric_tensor import (
+    Contraction,
     PairTensor,
     checked_tensor,
     largest_turn,
@@ -62,7 +63,7 @@ class Ascent:
 
 
 def climb(
-    pairs: PairTensor, vectors: np.ndarray, max_iterations: int = MAX_ITERATIONS, tolerance: float = TOLERANCE
+    pairs: Contraction, vectors: np.ndarray, max_iterations: int = MAX_ITERATIONS, tolerance: float = TOLERANCE
 ) -> Ascent:
     """Polar iterations from orthogonal ``vectors`` (k, k) until close to a maximum, then quasi-Newton steps."""
     for iteration in range(1, max_iterations + 1):
@@ -78,7 +79,7 @@ def climb(
 
 
 def _quasi_newton(
-    pairs: PairTensor, vectors: np.ndarray, iterations: int, max_iterations: int, tolerance: float
+    pairs: Contraction, vectors: np.ndarray, iterations: int, max_iterations: int, tolerance: float
 ) -> Ascent:
     """Limited-memory BFGS over rotations V ← V(I + Ω), Ω antisymmetric; its first step is nearly a polar step."""
     memory: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=MEMORY)
@@ -103,7 +104,7 @@ def _quasi_newton(
     return Ascent(vectors, iterations, False, height)
 
 
-def _local(pairs: PairTensor, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+def _local(pairs: Contraction, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     """Slope of Σ λ² (over 6) for every rotation of a pair of vectors, its curvature on an exact tensor, and Σ λ²."""
     inner = vectors.T @ pairs.contract(vectors)
     values = np.diag(inner)

@@ -1,4 +1,4 @@
-"""One entry point for the four solvers."""
+"""One entry point for the solvers."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -8,16 +8,19 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from spectral_spark.errors import SettingsError
+from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.solve.als import als
+from spectral_spark.solve.implicit import implicit
 from spectral_spark.solve.polar import polar
 from spectral_spark.solve.power import power
 from spectral_spark.solve.sketch import sketch
+from spectral_spark.solve.symmetric_tensor import Contraction
 from spectral_spark.solve.tensor_decomposition import TensorDecomposition
 
 SOLVERS: Mapping[str, Callable[..., TensorDecomposition]] = MappingProxyType(
-    {"polar": polar, "power": power, "als": als, "sketch": sketch}
+    {"polar": polar, "power": power, "als": als, "sketch": sketch, "implicit": implicit}
 )
+AUTO = "auto"                   # polar, or implicit where third moments were not collected
 
 
 def check_solver(solver: str) -> None:
@@ -38,8 +41,25 @@ def check_options(solver: str, options: Mapping[str, Any]) -> None:
             raise SettingsError(f"solver {solver}: {name} = {value!r} is too small; pass {lowest} or more")
 
 
-def solve_tensor(tensor: np.ndarray, solver: str = "polar", seed: int = 0, **options: Any) -> TensorDecomposition:
+def solver_for(solver: str, third_collected: bool) -> str:
+    """The solver that a setting stands for. A third moment that was not collected only ``implicit`` can decompose."""
+    if solver == AUTO:
+        return "polar" if third_collected else "implicit"
+    check_solver(solver)
+    if not third_collected and solver != "implicit":
+        raise InputError(
+            f"solver {solver} needs the third moment, which `solver=implicit` does not collect; solve with "
+            f"`solver=implicit`, or fit again with `solver={solver}`"
+        )
+    return solver
+
+
+def solve_tensor(
+    tensor: np.ndarray | Contraction, solver: str = "polar", seed: int = 0, **options: Any
+) -> TensorDecomposition:
     """Decompose a whitened (k, k, k) tensor; ``options`` are those of the solver's own function.
+
+    A tensor that is known by its products alone can be given to ``implicit`` only.
 
     One BLAS thread, so that the same input gives the same bits on every machine of one kind.
 

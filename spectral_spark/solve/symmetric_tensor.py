@@ -1,5 +1,7 @@
 """Symmetric k×k×k tensors: contraction with many vectors at once, orthogonal factors."""
 
+from typing import Protocol
+
 import numpy as np
 
 from spectral_spark.errors import InputError
@@ -43,6 +45,17 @@ def transformed(tensor: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     return symmetrised(np.matmul(matrix.T, twice))
 
 
+class Contraction(Protocol):
+    """A symmetric (k, k, k) tensor that is known by its products with vectors."""
+
+    @property
+    def size(self) -> int:
+        """k."""
+
+    def contract(self, vectors: np.ndarray) -> np.ndarray:
+        """T(I, x_r, x_r) for every column of ``vectors`` (k, r): shape (k, r)."""
+
+
 class PairTensor:
     """A symmetric tensor stored by unordered pairs of its first two indices: contraction costs half the full product.
 
@@ -54,6 +67,10 @@ class PairTensor:
     def __init__(self, tensor: np.ndarray) -> None:
         rows, columns = pair_indices(len(tensor))
         self._matrix = tensor[rows, columns] * np.where(rows == columns, 1.0, 2.0)[:, None]
+
+    @property
+    def size(self) -> int:
+        return self._matrix.shape[1]
 
     def contract(self, vectors: np.ndarray) -> np.ndarray:
         """T(I, x_r, x_r) for every column of ``vectors`` (k, r): shape (k, r)."""

@@ -13,14 +13,16 @@ from spectral_spark.moments.coefficients import HDPCoefficients, hdp_coefficient
 from spectral_spark.moments.group_moments import GroupAverages
 from spectral_spark.moments.pair_moments import PairMoments
 from spectral_spark.moments.projection import ProjectedMoments
+from spectral_spark.moments.third_sample import ThirdSample
 from spectral_spark.solve.concentrations import as_concentrations, calibrated_concentration, two_layers
 from spectral_spark.solve.corrected_moments import CorrectedMoments, check_moments, corrected_moments
 from spectral_spark.solve.document_noise import DocumentNoise
 from spectral_spark.solve.group_tensors import group_corrected_moments
+from spectral_spark.solve.implicit import sampled_moments
 from spectral_spark.solve.level_concentrations import LevelRatios, level_ratios
 from spectral_spark.solve.rank import RankChoice, RankEvidence, choose_rank, given_rank
 from spectral_spark.solve.reconstruct import first_order_weights, lifted_topics
-from spectral_spark.solve.solvers import check_solver, solve_tensor
+from spectral_spark.solve.solvers import solve_tensor, solver_for
 from spectral_spark.solve.tensor_decomposition import TensorDecomposition
 from spectral_spark.solve.topic_solution import TopicSolution
 from spectral_spark.solve.whitening import Whitening, check_k, whiten
@@ -48,6 +50,7 @@ def solve_topics(
     document_noise: DocumentNoise | None = None,
     groups: GroupAverages | None = None,
     pairs: PairMoments | None = None,
+    sample: ThirdSample | None = None,
     max_k: int | None = None,
     solver_options: Mapping[str, Any] | None = None,
 ) -> TopicSolution:
@@ -64,18 +67,24 @@ def solve_topics(
         the moments, of the documents alone without ``pairs``; "auto" for these where the moments are as good as exact,
         and a small number for the documents elsewhere; or coefficients made elsewhere (unequal depth, per-node
         concentrations).
-    solver : "polar", "power", "als" or "sketch"; ``solver_options`` are passed on.
+    solver : "auto", "polar", "power", "als", "sketch" or "implicit"; ``solver_options`` are passed on.
     rank_rule : "noise-floor", "gap" or "paper".
     scale : array of shape (d,), the word scaling of the basis; sharpens the noise floor.
     document_noise : the noise of each document; raises the floor if a few heavy documents dominate.
     groups : averages over groups. If given, tensors are taken per group and averaged, and only the documents'
         concentration (the last one given) is used.
     pairs : moments of pairs of documents, which tell the levels of the tree apart. Not used with ``groups``.
+    sample : documents whose third moment is taken if ``moments`` has none; needs ``scale``.
     max_k : the most topics "auto" may choose.
     """
-    check_solver(solver)
+    solver = solver_for(solver, moments.third is not None)
     _check_input(moments, halves, lift, mean_words)
-    problem = _Problem(moments, halves, lift, mean_words, k, rank_rule, scale, document_noise, groups, pairs, max_k)
+    if moments.third is None and (sample is None or scale is None):
+        raise InputError("these moments have no third moment, so solving needs a sample of the documents, and there is "
+                         "none; fit again with `replayWords` above 0, which keeps one with the model")
+    problem = _Problem(
+        moments, halves, lift, mean_words, k, rank_rule, scale, document_noise, groups, pairs, sample, max_k
+    )
     with threadpool_limits(1):
         if concentrations != "auto":
             return _solved(problem, concentrations, solver, seed, solver_options or {})
@@ -116,9 +125,13 @@ class _Problem:
     document_noise: DocumentNoise | None
     groups: GroupAverages | None
     pairs: PairMoments | None
+    sample: ThirdSample | None
     max_k: int | None
 
     def corrected(self, coefficients: HDPCoefficients) -> CorrectedMoments:
+        if self.moments.third is None and self.sample is not None and self.scale is not None:
+            projection = self.lift * (self.scale**2)[:, None]
+            return sampled_moments(self.moments, self.sample, projection, coefficients)
         if self.groups is None:
             return corrected_moments(self.moments, coefficients)
         return group_corrected_moments(self.moments, self.groups, coefficients)

@@ -26,7 +26,7 @@ def test_generated_files_equal_the_table(path: str) -> None:
 
 
 def test_every_choice_is_implemented() -> None:
-    assert set(HDP["solver"].options) == set(SOLVERS)
+    assert set(HDP["solver"].options) == {"auto", *SOLVERS}
     assert set(HDP["rankRule"].options) == set(RULES)
     assert set(IBP["kind"].options) == set(KINDS)
     assert IBP["k"].type == Whole(1, MAX_FEATURES, "auto")

@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from spectral_spark.engine import partial_states
 from spectral_spark.engine.partial_states import assemble, encode
 from spectral_spark.engine.sparse_rows import FEWEST_ROWS, TouchedRows, added, flattened, gathered, thinned, whole
 from spectral_spark.engine.tree_sum import TreeSum
@@ -60,3 +61,17 @@ def test_a_tree_sum_of_rows_does_not_depend_on_the_tasks() -> None:
         assert result is not None
         sums.append(result["x"].tobytes())
     assert len(set(sums)) == 1
+
+
+def test_a_row_longer_than_a_part_travels_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A third moment is one row: as one cell it would not pass 2 GiB, nor the limit of results."""
+    monkeypatch.setattr(partial_states, "PART_BYTES", 64)
+    rng = np.random.default_rng(0)
+    state = {"third": rng.random((1, 21)), "words": rng.random((5, 3)), "wide": rng.random((2, 11)),
+             "none": np.zeros((0, 3))}
+    rows = list(encode(0, 0, state))
+    assert max(batch.column("data")[0].as_buffer().size for batch in rows) <= 64
+    found = assemble([pa.Table.from_batches(rows)], 1).finish(0)
+    assert found is not None
+    assert found.keys() == state.keys()
+    assert all(np.array_equal(found[name], state[name]) for name in state)

@@ -1,4 +1,4 @@
-"""The four solvers on tensors whose answer is known, on noise, and on nonsense."""
+"""The solvers on tensors whose answer is known, on noise, and on nonsense."""
 
 import numpy as np
 import pytest
@@ -64,6 +64,7 @@ def test_residual_is_the_relative_distance_to_the_tensor() -> None:
     ("solver", "options"),
     [
         ("polar", {"max_iterations": 2}),
+        ("implicit", {"max_iterations": 2}),
         ("als", {"max_iterations": 3, "orthogonal_iterations": 2}),
         ("power", {"iterations": 1, "final_iterations": 1, "starts": 1, "polish": False}),
         ("sketch", {"max_iterations": 2, "polish": False}),

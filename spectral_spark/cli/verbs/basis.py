@@ -30,7 +30,7 @@ def plan(settings: Namespace) -> list[str]:
         f"find a basis of {columns} columns for '{settings.corpus}': "
         f"{number(manifest['documents']['train'])} documents, {number(manifest['terms'])} words",
         f"write it, with the vocabulary, to '{settings.output}'",
-        memory_line(manifest["terms"], columns, settings.k),
+        memory_line(manifest["terms"], columns, settings.k, third=False),
     ]
 
 

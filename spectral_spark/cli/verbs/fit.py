@@ -78,7 +78,8 @@ def plan(settings: Namespace) -> list[str]:
     wanted = fit_settings(settings)
     columns = wanted.basis_columns(manifest["terms"])
     passes = planned_passes(wanted, manifest["terms"], _has_basis(settings, wanted, manifest["terms"]))
-    need = memory_need(manifest["terms"], columns, None if wanted.k == "auto" else int(wanted.k))
+    k = None if wanted.k == "auto" else int(wanted.k)
+    need = memory_need(manifest["terms"], columns, k, third=wanted.collects_third(columns))
     return [
         f"fit {'as many topics as there are' if wanted.k == 'auto' else f'{wanted.k} topics'} to '{settings.corpus}': "
         f"{number(train)} documents, {number(tokens)} words, {number(manifest['terms'])} distinct",

@@ -42,7 +42,9 @@ def plan(settings: Namespace) -> list[str]:
         f"start from '{settings.model}': {summary['k']} topics, {number(summary['documents'])} documents",
         *lines, "solve again, match the topics to the previous ones and measure drift",
         f"write the model to '{settings.output}'",
-        memory_line(summary["terms"], len(summary["spectrum"]), summary["k"]),
+        memory_line(
+            summary["terms"], len(summary["spectrum"]), summary["k"], third=summary.get("solver") != "implicit"
+        ),
     ]
 
 
