@@ -17,7 +17,8 @@ class FitSummary:
     k, documents, terms, tokens : topics found; documents, distinct words and words they were found in.
     dropped : documents that could not be used, by reason.
     effective_sample_size : n_eff of the root under ``weighting``.
-    bounds : the paper's bounds on the errors of the moments and of S2 at this n_eff, δ = 0.05.
+    bounds : bounds on the errors of the moments, δ = 0.05 (see ``solve.error_bounds``): given the groups, and for the
+        root.
     concentrations : of the layers, top to documents: as given, or as learnt by refinement. One number is the
         documents' alone.
     spectral_concentrations : what the moments were read with.

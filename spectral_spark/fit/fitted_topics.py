@@ -17,9 +17,9 @@ from spectral_spark.fit.fit_summary import FitSummary
 from spectral_spark.moments.kept_sample import KeptSample
 from spectral_spark.moments.known_documents import KnownDocuments
 from spectral_spark.moments.moment_state import MomentState
+from spectral_spark.solve.error_bounds import error_bounds
 from spectral_spark.solve.level_concentrations import level_ratios
 from spectral_spark.solve.topic_solution import TopicSolution
-from spectral_spark.tree.bounds import moment_bound, tensor_bound
 from spectral_spark.version import __version__
 
 DELTA = 0.05
@@ -113,7 +113,7 @@ def make_summary(
     dropped: dict[str, int], tokens: int,
 ) -> FitSummary:
     """The run report."""
-    n_eff, realised = moments.effective_sample_size, moments.weights.realised_sample_size(moments.census)
+    n_eff = moments.effective_sample_size
     rank = solution.rank
     return FitSummary(
         k=int(topics.topics.shape[1]), documents=int(moments.census.documents.sum()), terms=len(topics.topics),
@@ -126,7 +126,7 @@ def make_summary(
         noise_floor=None if rank.noise_floor is None else float(rank.noise_floor), rank_rule=rank.rule,
         rank_reason=rank.reason, iterations=int(solution.decomposition.iterations),
         converged=bool(solution.decomposition.converged), document_concentration=topics.document_concentration,
-        bounds={"delta": DELTA, "moments": moment_bound(realised, DELTA), "tensor": tensor_bound(realised, DELTA)},
+        bounds=error_bounds(moments, solution, DELTA),
         settings=settings.as_dict(), refinement=topics.report, sources=list(moments.sources),
         basis=moments.basis.fingerprint, spectral_concentrations=[float(g) for g in solution.concentrations or ()],
         extra={"warnings": list(run.warnings)} if run.warnings else {},

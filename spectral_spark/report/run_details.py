@@ -1,6 +1,7 @@
 """Under the hood: the run report as tables, whatever it contains."""
 
 from collections.abc import Mapping
+from math import sqrt
 from typing import Any, NamedTuple
 
 from spectral_spark.files.model_files import TopicModelFiles
@@ -46,8 +47,10 @@ def hood_tables(files: TopicModelFiles) -> list[Table]:
         Table("The fit", _rows({key: summary[key] for key in _OVERVIEW if key in summary})),
         Table("Concentrations", _concentrations(summary.get("concentrations")),
               "Small: a document keeps to few topics, a group to few themes. Large: children resemble their parent."),
-        Table("Bounds", _rows(_mapping(summary.get("bounds"), "bound")),
-              "The furthest the measured moments can be from the true ones, given the effective sample size."),
+        Table("Bounds", _bounds(_mapping(summary.get("bounds"), "bound")),
+              "Up to the stated chance, the measured moments of word frequencies are no further than this from those of "
+              "infinitely many documents of the same groups and, for the root, of new groups. No two moments are "
+              "further apart than 1.41."),
         Table("Time", _rows(_mapping(summary.get("seconds"), "total"), unit=" s")),
         Table("Dropped", _rows(_mapping(summary.get("dropped"), "documents"))),
         Table("Evaluation", _rows({k: v for k, v in (files.evaluation or {}).items() if k != "nodes"})),
@@ -56,6 +59,37 @@ def hood_tables(files: TopicModelFiles) -> list[Table]:
         Table("Versions", _rows(_mapping(summary.get("versions"), "version"))),
     ]
     return [table for table in tables if table.rows]
+
+
+_BOUNDED = {
+    "moments": "first, second and third moments, given the groups",
+    "tensor": "corrected second moment, given the groups",
+    "third_tensor": "corrected third moment, given the groups",
+    "root_moments": "moments of the root: only whole top-level groups are independent of each other",
+}
+
+
+def _bounds(bounds: Mapping[str, Any]) -> list[Row]:
+    """The bounds, with "vacuous here" where they exclude nothing."""
+    rows = []
+    for row in _rows(bounds):
+        value = bounds.get(row.name)
+        if row.name in _BOUNDED:
+            vacuous = isinstance(value, float) and value >= sqrt(2.0)
+            row = Row(row.name, row.value + (" (vacuous here)" if vacuous else ""), _BOUNDED[row.name])
+        if row.name == "smallest_eigenvalue":
+            row = Row(row.name, row.value, _topic_bounds(bounds))
+        rows.append(row)
+    return rows
+
+
+def _topic_bounds(bounds: Mapping[str, Any]) -> str:
+    """What the theorems on reconstructed topics need, and whether they have it."""
+    eigenvalue, error = bounds["smallest_eigenvalue"], bounds.get("tensor")
+    if not isinstance(error, float) or not isinstance(eigenvalue, float) or error <= eigenvalue / 2.0:
+        return "the k-th of the corrected second moment"
+    return ("the k-th of the corrected second moment; bounds on topics and their weights need an error below half of "
+            "it and are vacuous here")
 
 
 def value_text(value: Any) -> str:
