@@ -48,8 +48,8 @@ def hood_tables(files: TopicModelFiles) -> list[Table]:
         Table("Concentrations", _concentrations(summary.get("concentrations")),
               "Small: a document keeps to few topics, a group to few themes. Large: children resemble their parent."),
         Table("Bounds", _bounds(_mapping(summary.get("bounds"), "bound")),
-              "Up to the stated chance, the measured moments of word frequencies are no further than this from those of "
-              "infinitely many documents of the same groups and, for the root, of new groups. No two moments are "
+              "Up to the stated chance, the measured moments of word frequencies are no further than this from those "
+              "of infinitely many documents of the same groups and, for the root, of new groups. No two moments are "
               "further apart than 1.41."),
         Table("Time", _rows(_mapping(summary.get("seconds"), "total"), unit=" s")),
         Table("Dropped", _rows(_mapping(summary.get("dropped"), "documents"))),

@@ -14,7 +14,6 @@ from spectral_spark.tree.census import Census
 from spectral_spark.tree.weights import NodeWeights
 
 
-
 def moment_bound(effective_sample_size: float, delta: float = 0.05) -> float:
     """sup |M_r(u) − M̂_r(u)| over unit vectors u stays below this with probability 1 − delta, for r = 1, 2, 3."""
     _check(effective_sample_size, delta)
