@@ -21,6 +21,7 @@ NEEDS = {
     "corpus": "a corpus as ingest makes it",
     "enron": "the Enron corpus as ingest makes it",
     "amazon": "the Amazon corpus as ingest makes it",
+    "histories": "where the corpus of the histories is or shall be",
     "config": "the TOML file of a run",
     "input": "the archive or folder that run reads",
 }
@@ -67,6 +68,7 @@ BENCHMARKS = {benchmark.name: benchmark for benchmark in (
     Benchmark("driver", "small corpora on the driver beside executors, the same bits", ("corpus",)),
     Benchmark("store", "updates: one per cent, and two hundred in a row", ("corpus",)),
     Benchmark("nights", "a model updated every night beside one fit of everything", ("corpus", "input")),
+    Benchmark("histories", "a million commit messages: seconds and losses of several fits", ("histories",)),
     Benchmark("refine", "the refinement's settings on validation documents", ("corpus",)),
     Benchmark("paper_tables", "the paper's tables, its numbers beside ours", ("enron", "amazon")),
     Benchmark("stages", "a run from archive to report, the time of every stage", ("config", "input")),

@@ -99,13 +99,15 @@ HDP = SettingsTable(
         "refinement, by held-out loss); calibrated takes them from the moments.",
         aliases=("alpha", "concentration", "doc_concentration", "gamma"),
     ),
-    Setting("refinePasses", Whole(0), 2,
-            "Passes of EM over all documents after the spectral start. More passes improve the topics slightly.",
+    Setting("refinePasses", Whole(0, word=AUTO), AUTO,
+            "Passes of EM over all documents after sampling; 0 for neither sampling nor EM. auto runs 2, and none for "
+            "corpora of more than 6 million words, all of which are sampled.",
             aliases=("iterations", "max_iter", "maxiter", "passes", "refine", "epochs")),
     Setting(
         "exploreSweeps", Whole(0, word=AUTO), AUTO,
-        "Sweeps of Gibbs sampling over a subset of the documents before the refinement passes; 0 for none. auto runs "
-        "60 sweeps, and up to 300 on small corpora.", aliases=("sweeps", "gibbs_sweeps", "samples", "burn_in"),
+        "Sweeps of Gibbs sampling before the refinement passes; 0 for none. auto runs 60 sweeps, and up to 300 on "
+        "small corpora. Of a corpus with more than 6 million words a sample is swept (160 times with auto), then all "
+        "words, a tenth as often.", aliases=("sweeps", "gibbs_sweeps", "samples", "burn_in"),
     ),
     Setting(
         "groupBalance", Number(0, 1, metavar="B"), 0.0,

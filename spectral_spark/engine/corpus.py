@@ -21,6 +21,7 @@ from spectral_spark.engine.pack_counts import BLOCK_DOCUMENTS, CountDecoder
 from spectral_spark.engine.packing import Decoder
 from spectral_spark.engine.progress import Progress
 from spectral_spark.engine.tree_sum import State, TreeSum
+from spectral_spark.engine.word_sweeps import WordSweeps
 from spectral_spark.errors import InputError, NoDocumentsError
 from spectral_spark.tree.census import Census
 from spectral_spark.tree.nodes import DocumentTree
@@ -79,6 +80,10 @@ class Corpus(ABC):
     @abstractmethod
     def identities(self) -> tuple[np.ndarray, np.ndarray]:
         """Of every kept document or row: the hash of its identity (int64) and of its content (uint32)."""
+
+    @abstractmethod
+    def word_sweeps(self) -> WordSweeps:
+        """Gibbs sampling over all documents of word counts; a context manager that releases their topics at its end."""
 
     @abstractmethod
     def close(self) -> None:

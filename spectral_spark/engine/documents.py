@@ -57,6 +57,11 @@ class DocumentFrame:
     entries: int
     fingerprint: str
 
+    @property
+    def words(self) -> int:
+        """About how many words there are, counting repetitions: text repeats a quarter of its words."""
+        return self.entries * 4 // 3
+
 
 def working_columns(frame: DataFrame, columns: DocumentColumns, layers: int | None = None) -> DataFrame:
     """The columns (key, tie, path, path_hash, terms, counts, size) of a checked DataFrame, still lazy.

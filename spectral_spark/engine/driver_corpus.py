@@ -25,6 +25,7 @@ from spectral_spark.engine.progress import Progress
 from spectral_spark.engine.spark_versions import to_arrow
 from spectral_spark.engine.sparse_rows import Partial, thinned
 from spectral_spark.engine.tree_sum import TreeSum
+from spectral_spark.engine.word_sweeps import DriverSweeps, WordSweeps
 
 
 class DriverCorpus(Corpus):
@@ -75,6 +76,10 @@ class DriverCorpus(Corpus):
 
     def identities(self) -> tuple[np.ndarray, np.ndarray]:
         return joined_identities(self.table)
+
+    def word_sweeps(self) -> WordSweeps:
+        shards = groupby(self._batches(0, 1), key=lambda row: row[0])
+        return DriverSweeps(([documents for _, documents in rows] for _, rows in shards), self._threads)
 
     def close(self) -> None:
         self._table = self._decoded = None

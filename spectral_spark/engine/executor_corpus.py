@@ -5,20 +5,23 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.storagelevel import StorageLevel
 from threadpoolctl import threadpool_limits
 
 from spectral_spark.data.kernel import Accumulator, Kernel
 from spectral_spark.engine.corpus import NODE_COUNTS, Corpus, PathCounts
+from spectral_spark.engine.executor_sweeps import ExecutorSweeps
 from spectral_spark.engine.pack_counts import DROP_REASONS, joined_identities
 from spectral_spark.engine.packing import SORT_COLUMNS, Decoder, Packing, task_count
 from spectral_spark.engine.partial_states import ROW_SCHEMA, assemble, encode, sum_by_row_blocks
 from spectral_spark.engine.progress import Progress
+from spectral_spark.engine.shared_arrays import SharedArrays, parallelism
 from spectral_spark.engine.spark_versions import repartition_by_id, to_arrow
 from spectral_spark.engine.sparse_rows import Partial, flattened, thinned
 from spectral_spark.engine.tree_sum import TreeSum
+from spectral_spark.engine.word_sweeps import WordSweeps
 
 DIRECT_BYTES = 192 << 20         # partial sums that the driver fetches whole; beyond, executors add them by row blocks
 
@@ -65,6 +68,9 @@ class ExecutorCorpus(Corpus):
     def identities(self) -> tuple[np.ndarray, np.ndarray]:
         return joined_identities(to_arrow(self._rows(0, 1).select("keys", "contents")))
 
+    def word_sweeps(self) -> WordSweeps:
+        return ExecutorSweeps(self._rows(0, 1).select("shard", *self.data, "block"), self.decode)
+
     def close(self) -> None:
         self.frame.unpersist()
 
@@ -78,17 +84,11 @@ class ExecutorCorpus(Corpus):
     ) -> TreeSum:
         rows, cores = self._rows(round, rounds).select("shard", *self.data, "block"), parallelism(self.spark)
         direct = state_bytes * min(self.shards, 2 * cores) <= DIRECT_BYTES
-        with _Shared(self.spark, shared) as arrays:
+        with SharedArrays(self.spark, shared) as arrays:
             partials = rows.mapInArrow(_ShardSum(kernel, self.decode, arrays, top, thin=direct), ROW_SCHEMA)
             return assemble([to_arrow(partials)], top) if direct else sum_by_row_blocks(
                 partials, cores, state_bytes, top
             )
-
-
-def parallelism(spark: SparkSession) -> int:
-    """Cores that the session can use at once; a guess of 8 where the client cannot ask (Spark Connect)."""
-    context = getattr(spark, "_sc", None)
-    return int(context.defaultParallelism) if context is not None else 8
 
 
 def _whole_sum(name: str) -> Column:
@@ -96,32 +96,10 @@ def _whole_sum(name: str) -> Column:
     return F.sum(F.col(name).cast("decimal(38,0)")).cast("double")
 
 
-class _Shared:
-    """Arrays for the executors: a broadcast that is destroyed after the pass, or a closure under Spark Connect."""
-
-    def __init__(self, spark: SparkSession, arrays: Mapping[str, np.ndarray]) -> None:
-        context = getattr(spark, "_sc", None)
-        self._broadcast: Any = context.broadcast(dict(arrays)) if context is not None else None
-        self._arrays = {} if self._broadcast is not None else dict(arrays)
-
-    def value(self) -> Mapping[str, np.ndarray]:
-        if self._broadcast is None:
-            return self._arrays
-        arrays: Mapping[str, np.ndarray] = self._broadcast.value
-        return arrays
-
-    def __enter__(self) -> "_Shared":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._broadcast is not None:
-            self._broadcast.destroy()
-
-
 class _ShardSum:
     """Runs on an executor: takes rows sorted by (shard, block), returns the states of what could be added there."""
 
-    def __init__(self, kernel: Kernel, decode: Decoder, shared: _Shared, top: int, *, thin: bool) -> None:
+    def __init__(self, kernel: Kernel, decode: Decoder, shared: SharedArrays, top: int, *, thin: bool) -> None:
         self._kernel, self._decode, self._shared, self._top, self._thin = kernel, decode, shared, top, thin
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

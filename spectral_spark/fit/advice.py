@@ -24,7 +24,7 @@ def warn_of_balance(census: Census, settings: FitSettings, run: FitRun) -> None:
     if not settings.group_balance:
         return
     given = f"`groupBalance={settings.group_balance:g}`"
-    if not settings.refine_passes:
+    if not settings.refines:
         run.warn(f"{given} changes nothing: it weights documents in sampling and refinement, and `refinePasses=0` "
                  "leaves both out")
     elif groups_with_documents(census) < 2:

@@ -65,7 +65,7 @@ def fit_topics(
     checkpoints = DirectoryCheckpoints(checkpoint_dir, key) if checkpoint_dir else Checkpoints()
     run = FitRun(progress or Progress(), checkpoints)
     known = moments if moments is not None and list(moments.sources) == [source.fingerprint] else None
-    planned = planned_passes(settings, source.vocab_size, basis is not None)
+    planned = planned_passes(settings, source.vocab_size, source.words, basis is not None)
     run.progress.plan(sum(planned.values()) - (0 if known is None else planned["moments"]), source.rows)
     with open_documents(source, PackSettings(source.vocab_size, settings.cap), progress=run.progress) as corpus:
         run.timed("census", started)
@@ -99,7 +99,7 @@ def _fit_counted(
         solved = solve_moments(moments, settings, corpus, run, documents)
         warn_of_noise(solved.solution.rank, run)
     topics = solved.topics
-    if settings.refine_passes:
+    if settings.refines:
         with run.timing("refine"):
             sampled = sample_topics(topics, corpus, settings, run)
             topics = settle_topics(sampled, corpus, settings, run)

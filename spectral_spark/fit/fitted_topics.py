@@ -157,7 +157,7 @@ def level_report(settings: FitSettings, moments: MomentState, k: int, topics: To
 def _documents_from(settings: FitSettings, topics: Topics) -> str:
     if settings.given_concentrations:
         return "given"
-    if settings.refine_passes and "concentration_scores" not in topics.report:
+    if settings.refines and "concentration_scores" not in topics.report:
         return "refinement"
     if settings.concentrations == "calibrated":
         return "calibrated"

@@ -29,7 +29,7 @@ def fold_in_documents(
     The expected counts of the old documents are one sum for all groups and keep the weights they were counted with.
     Without refinement, the topics are the spectral ones in the model's order.
     """
-    if settings.refine_passes == 0:
+    if not settings.refines:
         return ordered(solved.topics, fitted)
     start = _grown(fitted, solved, settings)
     tree = corpus.census.tree

@@ -196,19 +196,41 @@ def forecast(
     if settings.scores_candidates:
         steps.append(one_pass("choose", 12 * costs.refine, 0, 4 * 8 * d * k, sample / 2))
     if settings.explores:
-        draws = GibbsSettings(settings.sweeps(int(size.tokens))).draws(k, min(int(size.tokens), SAMPLE_WORDS))
-        sample_entries = entries * min(1.0, SAMPLE_WORDS / max(size.tokens, 1))
+        searched, everywhere = settings.search_words(k, size.tokens), settings.samples_all(size.tokens)
+        draws = GibbsSettings(settings.sweeps(size.tokens), only_search=everywhere).draws(k, searched)
+        sample_entries = entries * searched / max(size.tokens, 1)
         fetching = 0.0 if on_driver else rates.job + sample_entries * rates.read_entry
         sweeping = draws * costs.sweep / threads
         steps.append(PassForecast("sampling", fetching + sweeping, "sampling"))
+        if everywhere and on_driver:
+            drawing = settings.corpus_sweeps(size.tokens) * size.tokens * costs.sweep / threads
+            steps.append(PassForecast("sampling all", drawing, "sampling"))
+        elif everywhere:
+            steps.append(_corpus_sweeps(size, settings.corpus_sweeps(size.tokens), k, cores, executors, costs, rates))
     rounds = RefineSettings.for_corpus(1, n / shard_count(n), explored=settings.explores).rounds
-    for number in range(settings.refine_passes):
+    for number in range(settings.passes(size.tokens)):
         for turn in range(rounds):
             steps.append(one_pass(f"refine {number + 1}.{turn + 1}", costs.refine, 8 * d * k, 8 * d * k, 1 / rounds))
-    for _ in range(settings.all_refine_passes - settings.refine_passes):
+    for _ in range(settings.settling(size.tokens)):
         steps.append(one_pass("settle", costs.refine, 8 * d * k, 8 * d * k))
     steps.append(one_pass("check", 3 * costs.refine, 0, 8 * d * (k + 8), sample))
     return Forecast(tuple(steps), memory_need(d, p, k, size.nodes, third=third), cores)
+
+
+def _corpus_sweeps(
+    size: CorpusSize, sweeps: int, k: int, cores: int, executors: int, costs: KernelCosts, rates: SparkRates
+) -> PassForecast:
+    """Sweeps over all words on executors: each takes every word and its topic to Python and back."""
+    words, cells = size.tokens, size.vocab_size * k
+    tasks = task_count(shard_count(size.documents), cores)
+    parts = {
+        "sampling": words * costs.sweep / cores,
+        "moving documents": 2 * (words * 3 + size.documents * 16) * rates.scan_byte / cores,
+        "shipping partial sums": rates.ship_byte * 3 * min(cells * tasks, words) / min(cores, executors * 4),
+        "broadcast": rates.broadcast_byte * 2 * cells * (1 + np.log2(max(executors, 1))),
+        "starting jobs": 2 * rates.job,
+    }
+    return PassForecast("sampling all", sweeps * float(sum(parts.values())), max(parts, key=lambda part: parts[part]))
 
 
 def _distinct(size: CorpusSize) -> float:

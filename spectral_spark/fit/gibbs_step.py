@@ -1,7 +1,7 @@
-"""Sample: improves the topics by Gibbs sampling on a subset of the documents, before the passes over all of them.
+"""Sample: improves the topics by Gibbs sampling, before the passes of EM.
 
-The subset is one that the driver can hold, of a fixed size, so that sampling takes about as long for a large corpus as
-for a small one. All cores of the driver sweep over it.
+A corpus of at most SAMPLE_WORDS words is sampled whole by the driver, with all its cores. Of a larger one the driver
+searches topics in a sample of that size; the sweeps that follow draw the topics of all words, where the documents are.
 """
 
 import time
@@ -15,6 +15,7 @@ from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import SAMPLE_WORDS, FitSettings
 from spectral_spark.fit.fitted_topics import Topics
 from spectral_spark.refine.backend import backend_name
+from spectral_spark.refine.corpus_gibbs import CorpusSampler
 from spectral_spark.refine.gibbs import DocumentSample, GibbsSampler, GibbsSettings
 from spectral_spark.refine.refine_settings import RefineSettings
 from spectral_spark.refine.refine_state import RefineState, initial_concentrations
@@ -24,7 +25,12 @@ from spectral_spark.tree.group_balance import group_weights
 def sample_topics(start: Topics, corpus: CountedCorpus, settings: FitSettings, run: FitRun) -> RefineState:
     """The state that refinement continues from: the topics as they are, or after Gibbs sampling if asked for."""
     state = start_state(start, corpus, settings)
-    return _after_sampling(state, corpus, settings, run) if settings.explores else state
+    if not settings.explores:
+        return state
+    found, concentration = _after_sampling(state, corpus, settings, run)
+    if not settings.samples_all(corpus.tokens):
+        return found
+    return _after_sweeps(found, concentration, corpus, settings, run)
 
 
 def start_state(start: Topics, corpus: CountedCorpus, settings: FitSettings) -> RefineState:
@@ -40,7 +46,7 @@ def start_state(start: Topics, corpus: CountedCorpus, settings: FitSettings) -> 
 def refine_options(corpus: CountedCorpus, settings: FitSettings) -> RefineSettings:
     """How this corpus is sampled and refined; concentrations that were given are not learnt."""
     options = RefineSettings.for_corpus(
-        settings.refine_passes, corpus.documents_per_shard, explored=settings.explores
+        max(settings.passes(corpus.tokens), 1), corpus.documents_per_shard, explored=settings.explores
     )
     given = settings.given_concentrations
     return replace(options, learn_concentrations=len(given) < 2, learn_document_concentration=not given)
@@ -60,27 +66,53 @@ def start_concentrations(settings: FitSettings, depth: int) -> np.ndarray:
     return start
 
 
-def _after_sampling(start: RefineState, corpus: CountedCorpus, settings: FitSettings, run: FitRun) -> RefineState:
-    """The state after sweeps over a sample of at most SAMPLE_WORDS words."""
+def _after_sampling(
+    start: RefineState, corpus: CountedCorpus, settings: FitSettings, run: FitRun
+) -> tuple[RefineState, float]:
+    """The state after sweeps over a sample of at most SAMPLE_WORDS words, and the concentration of its documents."""
     options, sweeps, spark = refine_options(corpus, settings), settings.sweeps(corpus.tokens), corpus.packed.spark
+    only_search = settings.samples_all(corpus.tokens)
+    most_words = settings.search_words(start.k, corpus.tokens) if only_search else SAMPLE_WORDS
 
     def compute() -> dict[str, np.ndarray]:
         started = time.perf_counter()
         if backend_name(options.backend) == "numpy":
             run.warn("numba is not installed on the driver, so sampling takes about twenty times as long; install it, "
                      "or turn sampling off with `exploreSweeps=0`")
-        with run.progress.watch(spark, f"sampling, {sweeps} sweeps", 0, sample_rounds(corpus)):
-            sample = take_sample(corpus)
+        with run.progress.watch(spark, f"sampling, {sweeps} sweeps", 0, sample_rounds(corpus, most_words)):
+            sample = take_sample(corpus, most_words)
             explorer = GibbsSampler(
-                start, sample, GibbsSettings(sweeps), options, seed=settings.seed, threads=driver_threads(spark)
+                start, sample, GibbsSettings(sweeps, only_search=only_search), options, seed=settings.seed,
+                threads=driver_threads(spark),
             )
             for sweep in range(sweeps if sample.documents else 0):
                 explorer.sweep()
                 run.progress.advance((sweep + 1) / sweeps)
         run.finished_pass("sampling", sample.documents, started)
-        return explorer.state().arrays()
+        return {**explorer.state().arrays(), "concentration": np.array([explorer.document_concentration])}
 
-    return RefineState.from_arrays(run.resumable("sampling", compute))
+    arrays = run.resumable("sampling", compute)
+    return RefineState.from_arrays(arrays), float(arrays["concentration"][0])
+
+
+def _after_sweeps(
+    start: RefineState, concentration: float, corpus: CountedCorpus, settings: FitSettings, run: FitRun
+) -> RefineState:
+    """The state after sweeps over all words of the corpus, where its documents are."""
+    options, sweeps = refine_options(corpus, settings), settings.corpus_sweeps(corpus.tokens)
+
+    def compute() -> dict[str, np.ndarray]:
+        started = time.perf_counter()
+        with (run.progress.watch(corpus.packed.spark, f"sampling all, {sweeps} sweeps"),
+              corpus.packed.word_sweeps() as words):
+            sampler = CorpusSampler(start, concentration, sweeps, words.lengths(), options, seed=settings.seed)
+            for sweep in range(sweeps):
+                sampler.finish(*words.sweep(sampler.kernel, sampler.shared()))
+                run.progress.advance((sweep + 1) / sweeps)
+        run.finished_pass("sampling all", corpus.documents, started)
+        return sampler.state().arrays()
+
+    return RefineState.from_arrays(run.resumable("sampling all", compute))
 
 
 def take_sample(corpus: CountedCorpus, most_words: int | None = None) -> DocumentSample:

@@ -43,9 +43,9 @@ def merge_topics(
     sample = fitted.sample + other.sample if fitted.sample is not None and other.sample is not None else None
     solved = solve_moments(total, as_before(settings, fitted, total), None, run, sample)
     topics = ordered(solved.topics, fitted)
-    if settings.refine_passes:
+    if settings.refines:
         topics = _reduced(_merged(fitted, other, total), _wanted(settings, fitted, other, solved))
-    if spark is not None and sample is not None and settings.refine_passes:
+    if spark is not None and sample is not None and settings.refines:
         topics = replayed_sample(topics, total.census.tree, sample, settings, run, spark)
     run.timed("total", started)
     dropped = {

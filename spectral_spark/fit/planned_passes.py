@@ -7,7 +7,7 @@ GROUP_CANDIDATES = (0.1, 0.3, 1.0, 2.0, 4.0, 8.0)       # for tensors per group,
 LARGE_TOPICS = 64 << 20     # bytes: candidates above this are scored one at a time
 
 
-def planned_passes(settings: FitSettings, vocab_size: int, has_basis: bool = False) -> dict[str, int]:
+def planned_passes(settings: FitSettings, vocab_size: int, words: int, has_basis: bool = False) -> dict[str, int]:
     """The passes of a fit by what they are for, in the order they run; those that are not needed are left out."""
     planned = {
         "census": 1,
@@ -15,7 +15,8 @@ def planned_passes(settings: FitSettings, vocab_size: int, has_basis: bool = Fal
         "moments": 1,
         "concentrations": scoring_passes(settings, vocab_size),
         "sampling": int(settings.explores),
-        "refinement": settings.all_refine_passes,
+        "sampling all": int(settings.samples_all(words)),
+        "refinement": settings.passes(words) + settings.settling(words),
         "check": 1,
     }
     return {name: passes for name, passes in planned.items() if passes}

@@ -26,14 +26,16 @@ from spectral_spark.refine.refine_state import RefineState
 def settle_topics(
     start: RefineState, corpus: CountedCorpus, settings: FitSettings, run: FitRun, *, passes: int | None = None
 ) -> Topics:
-    """``passes`` (or ``settings.refine_passes``) passes over the corpus, then exact steps that settle the topics."""
+    """``passes`` (or ``settings.passes``) passes over the corpus, then exact steps that settle the topics."""
     state, options = start, refine_options(corpus, settings)
-    for number in range(settings.refine_passes if passes is None else passes):
+    for number in range(settings.passes(corpus.tokens) if passes is None else passes):
         state = _refine_pass(state, f"refine {number + 1}", corpus, options, run)
     state = drop_dead(state, options)
-    for number in range(options.settling):
+    for number in range(settings.settling(corpus.tokens) if passes is None else options.settling):
         state = drop_dead(_settle_pass(state, f"settle {number + 1}", corpus, options, run), options)
-    sweeps = settings.sweeps(corpus.tokens) if settings.explores else 0
+    sweeps = {"sweeps": settings.sweeps(corpus.tokens) if settings.explores else 0}
+    if settings.samples_all(corpus.tokens):
+        sweeps["corpus_sweeps"] = settings.corpus_sweeps(corpus.tokens)
     return _refined(state, options, start.k, sweeps)
 
 
@@ -75,12 +77,12 @@ def _sum(corpus: CountedCorpus, planned: EmRound, name: str, number: int = 0, ro
     )
 
 
-def _refined(state: RefineState, options: RefineSettings, k_before: int, sweeps: int) -> Topics:
+def _refined(state: RefineState, options: RefineSettings, k_before: int, sweeps: dict[str, int]) -> Topics:
     """The topics of a finished refinement, which followed so many sweeps of Gibbs sampling."""
     kept = {int(topic) for topic in state.topic_ids}
     dropped = [topic for topic in range(k_before) if topic not in kept]
     return Topics(
         state.topics(options.final_smoothing), state.weights, state.hierarchy.proportions,
         tuple(float(g) for g in state.hierarchy.concentrations), state.document_concentration,
-        {"sweeps": sweeps, "passes": state.passes, "rounds": options.rounds, "dropped_topics": dropped},
+        {**sweeps, "passes": state.passes, "rounds": options.rounds, "dropped_topics": dropped},
     )

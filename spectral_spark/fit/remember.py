@@ -34,7 +34,7 @@ def kept_sample(corpus: CountedCorpus, settings: FitSettings, *, third: bool = T
 
     Updates use it to refine the topics and, in a model without third moments (``third=False``), to solve for them.
     """
-    if not settings.replay_words or (third and not settings.refine_passes):
+    if not settings.replay_words or (third and not settings.refines):
         return None
     return document_sample(corpus, settings.replay_words)
 

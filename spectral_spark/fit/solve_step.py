@@ -52,7 +52,7 @@ def solve_moments(
     make a difference after it (``benchmarks/REFINE.md``). Before a refinement, candidates are therefore tried only if
     the default has no solution.
     """
-    refined = corpus is not None and settings.refine_passes > 0
+    refined = corpus is not None and settings.refines
     third = third_sample(moments, sample)
     if settings.concentrations != "auto":
         given = settings.concentrations

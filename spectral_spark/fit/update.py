@@ -78,7 +78,7 @@ def update_topics(
     if fitted.known is None and _already(moments, source.fingerprint, options):
         return fitted
     again = None
-    if replay is not None and settings.refine_passes:
+    if replay is not None and settings.refines:
         new = None if options.remove else frame
         again = documents_to_replay(replay, new, columns, settings, source.vocab_size)
     replayed = again is not None or fitted.sample is not None
@@ -107,7 +107,7 @@ def update_topics(
         topics = fold_in_documents(fitted, solved, total, corpus, weights, settings, run, remove=options.remove)
     if again is not None:
         topics = replayed_topics(topics, total.census.tree, again, settings, run)
-    elif sample is not None and len(sample) and settings.refine_passes:
+    elif sample is not None and len(sample) and settings.refines:
         topics = replayed_sample(topics, total.census.tree, sample, settings, run, frame.sparkSession)
     run.checkpoints.clear()
     run.timed("total", started)
@@ -162,9 +162,10 @@ def unchanged(fitted: FittedTopics, tally: DocumentTally | None) -> FittedTopics
 
 def _planned_passes(settings: FitSettings, again: bool, replayed: bool) -> int:
     """Census, moments and drift check; folding in, if topics are refined; and the passes of the replay."""
-    passes = 1 + settings.all_refine_passes if again else 1 + RefineSettings.settling
-    more = settings.explores + passes if replayed and settings.refine_passes else 0
-    return 3 + (settings.refine_passes > 0) + more
+    small = settings.passes(0) + settings.settling(0)
+    passes = 1 + small if again else 1 + RefineSettings.settling
+    more = settings.explores + passes if replayed and settings.refines else 0
+    return 3 + settings.refines + more
 
 
 def growing(fitted: FittedTopics) -> tuple[MomentState, FitSettings]:

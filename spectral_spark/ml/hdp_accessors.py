@@ -150,14 +150,18 @@ class HDPModelParams(TableParams, HasFeaturesCol, HasSeed, HasSolver):
         """
         return self._value("concentrations")
 
-    def getRefinePasses(self) -> int:
-        """Passes of EM over all documents after the spectral start. More passes improve the topics slightly."""
+    def getRefinePasses(self) -> int | str:
+        """Passes of EM over all documents after sampling; 0 for neither sampling nor EM.
+
+        auto runs 2, and none for corpora of more than 6 million words, all of which are sampled.
+        """
         return self._value("refinePasses")
 
     def getExploreSweeps(self) -> int | str:
-        """Sweeps of Gibbs sampling over a subset of the documents before the refinement passes; 0 for none.
+        """Sweeps of Gibbs sampling before the refinement passes; 0 for none.
 
-        auto runs 60 sweeps, and up to 300 on small corpora.
+        auto runs 60 sweeps, and up to 300 on small corpora. Of a corpus with more than 6 million words a sample is
+        swept (160 times with auto), then all words, a tenth as often.
         """
         return self._value("exploreSweeps")
 
@@ -267,9 +271,10 @@ class HDPEstimatorParams(HDPModelParams):
         topicDistributionCol: str = "topicDistribution", evaluationCol: str = "evaluation",
         vocabulary: Sequence[str] | None = None, vocabSize: int | None = None, solver: str = "auto",
         weighting: str = "tokens", layers: int | str = "all", concentrations: str | float | Sequence[float] = "auto",
-        refinePasses: int = 2, exploreSweeps: int | str = "auto", groupBalance: float = 0.0, replayWords: int = 6000000,
-        checkpointDir: str | None = None, seed: int = 0, rankRule: str = "noise-floor", basisSize: int | str = "auto",
-        rangePasses: int = 2, wordScaling: float = 0.25, countCap: float = 16.0, tensors: str = "auto",
+        refinePasses: int | str = "auto", exploreSweeps: int | str = "auto", groupBalance: float = 0.0,
+        replayWords: int = 6000000, checkpointDir: str | None = None, seed: int = 0, rankRule: str = "noise-floor",
+        basisSize: int | str = "auto", rangePasses: int = 2, wordScaling: float = 0.25, countCap: float = 16.0,
+        tensors: str = "auto",
     ) -> None:
         super().__init__()
         self._set_given(self._input_kwargs)
@@ -283,9 +288,10 @@ class HDPEstimatorParams(HDPModelParams):
         topicDistributionCol: str = "topicDistribution", evaluationCol: str = "evaluation",
         vocabulary: Sequence[str] | None = None, vocabSize: int | None = None, solver: str = "auto",
         weighting: str = "tokens", layers: int | str = "all", concentrations: str | float | Sequence[float] = "auto",
-        refinePasses: int = 2, exploreSweeps: int | str = "auto", groupBalance: float = 0.0, replayWords: int = 6000000,
-        checkpointDir: str | None = None, seed: int = 0, rankRule: str = "noise-floor", basisSize: int | str = "auto",
-        rangePasses: int = 2, wordScaling: float = 0.25, countCap: float = 16.0, tensors: str = "auto",
+        refinePasses: int | str = "auto", exploreSweeps: int | str = "auto", groupBalance: float = 0.0,
+        replayWords: int = 6000000, checkpointDir: str | None = None, seed: int = 0, rankRule: str = "noise-floor",
+        basisSize: int | str = "auto", rangePasses: int = 2, wordScaling: float = 0.25, countCap: float = 16.0,
+        tensors: str = "auto",
     ) -> Self:
         """Set several parameters by name; None leaves one unset."""
         return self._set_given(self._input_kwargs)
@@ -352,14 +358,18 @@ class HDPEstimatorParams(HDPModelParams):
         """
         return self._set_given({"concentrations": value})
 
-    def setRefinePasses(self, value: int | None) -> Self:
-        """Passes of EM over all documents after the spectral start. More passes improve the topics slightly."""
+    def setRefinePasses(self, value: int | str | None) -> Self:
+        """Passes of EM over all documents after sampling; 0 for neither sampling nor EM.
+
+        auto runs 2, and none for corpora of more than 6 million words, all of which are sampled.
+        """
         return self._set_given({"refinePasses": value})
 
     def setExploreSweeps(self, value: int | str | None) -> Self:
-        """Sweeps of Gibbs sampling over a subset of the documents before the refinement passes; 0 for none.
+        """Sweeps of Gibbs sampling before the refinement passes; 0 for none.
 
-        auto runs 60 sweeps, and up to 300 on small corpora.
+        auto runs 60 sweeps, and up to 300 on small corpora. Of a corpus with more than 6 million words a sample is
+        swept (160 times with auto), then all words, a tenth as often.
         """
         return self._set_given({"exploreSweeps": value})
 

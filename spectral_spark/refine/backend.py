@@ -45,7 +45,7 @@ class Backend(Protocol):
     def sweep(
         self, indptr: np.ndarray, words: np.ndarray, topics: np.ndarray, nodes: np.ndarray, weights: np.ndarray,
         prior: np.ndarray, likelihood: np.ndarray, first: int, last: int, seed: np.uint64, cold: bool,
-        counts: np.ndarray, tables: np.ndarray,
+        counts: np.ndarray, tables: np.ndarray, streams: np.ndarray | None = None,
     ) -> None:
         """Gibbs sampling: draw the topic of every word of the documents ``first`` to ``last`` once more.
 
@@ -62,6 +62,7 @@ class Backend(Protocol):
         counts : int64 array of shape (words, k), gains the words by topic.
         tables : int64 array of shape (nodes, k), gains every document's expected number of draws from its node in
             units of 1 / FIXED_POINT.
+        streams : uint64 array of shape (n,), the random numbers of each document; by default, its position.
         """
 
 

@@ -209,13 +209,26 @@ def _infer(
             out[d, j] = theta[j]
 
 
-@njit(nogil=True, error_model="numpy")
 def sweep(
     indptr: np.ndarray, words: np.ndarray, topics: np.ndarray, nodes: np.ndarray, weights: np.ndarray,
-    prior: np.ndarray, likelihood: np.ndarray, first: int, last: int, seed: int, cold: bool,
-    counts: np.ndarray, tables: np.ndarray,
+    prior: np.ndarray, likelihood: np.ndarray, first: int, last: int, seed: np.uint64, cold: bool,
+    counts: np.ndarray, tables: np.ndarray, streams: np.ndarray | None = None,
 ) -> None:
-    """See ``backend.Backend.sweep``. A document has few topics: only these are weighed one by one. The sum over
+    """See ``backend.Backend.sweep``."""
+    if streams is None:
+        streams = np.arange(len(nodes), dtype=np.uint64)
+    _sweep(
+        indptr, words, topics, nodes, weights, prior, likelihood, first, last, seed, cold, counts, tables, streams
+    )
+
+
+@njit(nogil=True, error_model="numpy")
+def _sweep(
+    indptr: np.ndarray, words: np.ndarray, topics: np.ndarray, nodes: np.ndarray, weights: np.ndarray,
+    prior: np.ndarray, likelihood: np.ndarray, first: int, last: int, seed: np.uint64, cold: bool,
+    counts: np.ndarray, tables: np.ndarray, streams: np.ndarray,
+) -> None:
+    """A document has few topics: only these are weighed one by one. The sum over
     the prior is computed once per word and node. The choice among topics has no branches that depend on the draw."""
     k = prior.shape[1]
     count = np.zeros(k, np.int64)                    # words of the document by topic, before its sweep
@@ -234,7 +247,7 @@ def sweep(
                 inside[size], many[size], place[j] = j, count[j], size
                 size += count[j] > 0
                 count[j] = 0
-        x = seed + np.uint64(d) * DOCUMENT_STEP
+        x = seed + streams[d] * DOCUMENT_STEP
         for t in range(indptr[d], indptr[d + 1]):
             word, old = words[t], topics[t]
             if known[word] != node:

@@ -67,7 +67,7 @@ class _Ratios:
 def sweep(
     indptr: np.ndarray, words: np.ndarray, topics: np.ndarray, nodes: np.ndarray, weights: np.ndarray,
     prior: np.ndarray, likelihood: np.ndarray, first: int, last: int, seed: int, cold: bool,
-    counts: np.ndarray, tables: np.ndarray,
+    counts: np.ndarray, tables: np.ndarray, streams: np.ndarray | None = None,
 ) -> None:
     """See ``backend.Backend.sweep``: many documents at once, the longest first, one word of each after the other."""
     longest_first = first + np.argsort(-np.diff(indptr[first : last + 1]), kind="stable")
@@ -80,7 +80,7 @@ def sweep(
             at = np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths - indptr[numbers], lengths)
             np.add.at(many, (owner, topics[at]), 1)
         alpha = prior[nodes[numbers]]
-        x = np.uint64(seed) + numbers.astype(np.uint64) * DOCUMENT_STEP
+        x = np.uint64(seed) + (numbers.astype(np.uint64) if streams is None else streams[numbers]) * DOCUMENT_STEP
         for t in range(int(lengths.max(initial=0))):
             rows = np.arange(int(np.searchsorted(-lengths, -t)))           # those with more than t words
             at = indptr[numbers[rows]] + t

@@ -53,6 +53,8 @@ class GibbsSettings:
     surplus : additional topics at first, as a share of k, merged in two steps; only if the sample has WORDS_PER_TOPIC
         words for each.
     averaged : share of the sweeps, at the end, whose counts are averaged.
+    only_search : whether all sweeps are part of the search, in all documents of the sample, because sweeps over the
+        whole corpus follow.
     """
 
     sweeps: int = 100
@@ -63,6 +65,7 @@ class GibbsSettings:
     smoothing: float = 0.05
     surplus: float = 0.5
     averaged: float = 0.2
+    only_search: bool = False
 
     def __post_init__(self) -> None:
         if self.sweeps < 1:
@@ -84,8 +87,14 @@ class GibbsSettings:
         wide = k + int(self.surplus * k)
         if not self.searches(k, words):
             return {0: k}
-        first, second = (int(share * self.sweeps) for share in STAGES)
+        first, second = (int(share * self.sweeps) for share in self.stages)
         return {0: wide, first: k + int(self.surplus * k * HALF_WAY), second: k}
+
+    @property
+    def stages(self) -> tuple[float, float]:
+        """When surplus topics are merged, as shares of the sweeps."""
+        first, second = STAGES
+        return (first / SEARCH, second / SEARCH) if self.only_search else (first, second)
 
     def searches(self, k: int, words: int) -> bool:
         """Whether there are enough words and sweeps to search with surplus topics in a part of the documents."""
@@ -94,7 +103,7 @@ class GibbsSettings:
 
     def draws(self, k: int, words: int) -> float:
         """The number of draws in all sweeps together."""
-        searching = SEARCH if self.searches(k, words) else 0.0
+        searching = SEARCH if self.searches(k, words) and not self.only_search else 0.0
         return words * self.sweeps * (1.0 - searching + searching / SEARCHED)
 
 
@@ -161,7 +170,7 @@ class GibbsSampler:
         slot[self._used] = np.arange(len(self._used))
         self._whole = DocumentSample(sample.indptr, slot[sample.words], sample.nodes)
         self._columns, nodes = settings.columns(start.k, len(sample.words)), len(start.parent)
-        searches = settings.searches(start.k, len(sample.words))
+        searches = settings.searches(start.k, len(sample.words)) and not settings.only_search
         self._everything_from = int(SEARCH * settings.sweeps) if searches else 0
         self._draw_anew(self._whole.taken(np.arange(0, sample.documents, SEARCHED)) if searches else self._whole)
         k = self._columns[0]
@@ -194,11 +203,7 @@ class GibbsSampler:
         if self._done and self._done == self._everything_from:
             self._counts *= len(self._whole.words) / max(len(self._topics), 1)
             self._draw_anew(self._whole)
-        smooth = self._counts.astype(np.float32)
-        smooth += np.float32(settings.smoothing)
-        smooth *= (1.0 / smooth.sum(axis=0, dtype=np.float64)).astype(np.float32)
-        smooth *= np.float32(LIKELIHOOD_STEPS) / smooth.max(axis=1, keepdims=True)
-        counts, tables = self.draw(np.rint(smooth).astype(np.uint16))
+        counts, tables = self.draw(likelihood_steps(self._counts, settings.smoothing))
         self._counts = counts / WEIGHT_STEPS
         self._learn(tables)
         self._done, self._cold = self._done + 1, False
@@ -225,8 +230,7 @@ class GibbsSampler:
         tables : int64 array of shape (nodes, k), the expected tables of every node in units of 1 / FIXED_POINT.
         """
         sample, hierarchy = self._sample, self._hierarchy
-        prior = hierarchy.concentrations[-1] * hierarchy.proportions * PRIOR_STEPS
-        prior = np.maximum(np.rint(prior), 1.0).astype(np.int64)
+        prior = prior_steps(hierarchy)
         seed = np.random.SeedSequence([*self._seed, self._done]).generate_state(1, np.uint64)[0]
         borders = np.searchsorted(sample.indptr, np.linspace(0, len(sample.words), self._threads + 1))
 
@@ -256,12 +260,17 @@ class GibbsSampler:
         concentrations, settings = learnt.concentrations.copy(), self._settings
         if not (self._options.learn_concentrations and self._options.learn_document_concentration):
             concentrations[-1] = self._start.document_concentration
-        stage = STAGES[0] if len(self._columns) > 1 else 1.0               # cooling ends before merging
+        stage = settings.stages[0] if len(self._columns) > 1 else 1.0               # cooling ends before merging
         share = (self._done + 1) / (settings.cooling * stage * settings.sweeps)
         if share < 1.0:
             cooled = settings.first_total * (settings.last_total / settings.first_total) ** share
             concentrations[-1] = max(concentrations[-1], cooled)
         self._hierarchy = Hierarchy(learnt.proportions, concentrations)
+
+    @property
+    def document_concentration(self) -> float:
+        """The documents' concentration that the sweeps have reached."""
+        return float(self._hierarchy.concentrations[-1])
 
     def state(self) -> RefineState:
         """The state after the sweeps; words outside the sample keep their statistics."""
@@ -275,3 +284,18 @@ class GibbsSampler:
         if not self._options.learn_concentrations:
             concentrations = start.hierarchy.concentrations
         return start.replaced(statistics, Hierarchy(self._hierarchy.proportions, concentrations), start.node_tables)
+
+
+def likelihood_steps(counts: np.ndarray, smoothing: float) -> np.ndarray:
+    """Topic-word counts (words, k) as likelihoods in whole numbers: LIKELIHOOD_STEPS where a word is most likely."""
+    smooth = counts.astype(np.float32)
+    smooth += np.float32(smoothing)
+    smooth *= (1.0 / smooth.sum(axis=0, dtype=np.float64)).astype(np.float32)
+    smooth *= np.float32(LIKELIHOOD_STEPS) / smooth.max(axis=1, keepdims=True)
+    return np.rint(smooth).astype(np.uint16)
+
+
+def prior_steps(hierarchy: Hierarchy) -> np.ndarray:
+    """The documents' priors at every node, (nodes, k), in whole numbers of 1 / PRIOR_STEPS."""
+    prior = hierarchy.concentrations[-1] * hierarchy.proportions * PRIOR_STEPS
+    return np.maximum(np.rint(prior), 1.0).astype(np.int64)

@@ -25,7 +25,10 @@ from spectral_spark import SpectralHDP, SpectralHDPModel
 from spectral_spark.engine.choose_corpus import SETTING
 from spectral_spark.engine.progress import Progress
 from spectral_spark.engine.spark_versions import frame_from_arrow
+from spectral_spark.fit import fit_settings, gibbs_step
 from spectral_spark.ingest.simulate import simulate_hdp
+
+SAMPLE_WORDS = 100_000              # the corpus has three times as many words: all of them are swept by executors
 
 
 class Saboteur(Progress):
@@ -78,9 +81,10 @@ def main() -> None:
     spark = SparkSession.builder.getOrCreate()
     spark.conf.set(SETTING, orders.pop("entries", "0"))
     frame, arriving = (frame_from_arrow(spark, table).repartition(6) for table in corpora())
+    fit_settings.SAMPLE_WORDS = gibbs_step.SAMPLE_WORDS = SAMPLE_WORDS
     saboteur = Saboteur(orders)
     hdp = SpectralHDP(
-        k=6, refinePasses=1, termsCol="terms", countsCol="counts", idCol="doc_id", vocabSize=400,
+        k=6, refinePasses=1, exploreSweeps=40, termsCol="terms", countsCol="counts", idCol="doc_id", vocabSize=400,
         checkpointDir=checkpoints,
     ).setProgress(saboteur)
     model = hdp.fit(frame)

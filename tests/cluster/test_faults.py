@@ -39,7 +39,9 @@ def hashes(answer: dict) -> tuple[str, str]:
 def test_local_cluster_with_a_killed_executor_and_worker(
     package_zip: Path, tmp_path: Path, clean: tuple[str, str]
 ) -> None:
-    code, answer = fit("local-cluster[2,1,1024]", package_zip, tmp_path, "hit", "executor=moments", "worker=refine")
+    code, answer = fit(
+        "local-cluster[2,1,1024]", package_zip, tmp_path, "hit", "executor=sampling all", "worker=refine"
+    )
     assert code == 0, answer
     assert sorted(answer["killed"]) == ["executor", "worker"]
     assert hashes(answer) == clean
@@ -48,7 +50,7 @@ def test_local_cluster_with_a_killed_executor_and_worker(
 def test_standalone_with_a_killed_executor_and_worker(
     standalone_cluster: StandaloneCluster, package_zip: Path, tmp_path: Path, clean: tuple[str, str]
 ) -> None:
-    code, answer = fit(standalone_cluster.url, package_zip, tmp_path, "hit", "executor=range 1", "worker=moments")
+    code, answer = fit(standalone_cluster.url, package_zip, tmp_path, "hit", "executor=range 1", "worker=sampling all")
     assert code == 0, answer
     assert sorted(answer["killed"]) == ["executor", "worker"]
     assert hashes(answer) == clean

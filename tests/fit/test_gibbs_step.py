@@ -5,17 +5,18 @@ from contextlib import AbstractContextManager
 
 import numpy as np
 import pytest
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from spectral_spark import SpectralHDP, SpectralHDPModel
-from spectral_spark.engine.choose_corpus import open_documents
+from spectral_spark.engine.choose_corpus import SETTING, open_documents
 from spectral_spark.engine.corpus import CountedCorpus
 from spectral_spark.engine.documents import DocumentColumns, inspect_documents
 from spectral_spark.engine.pack_counts import PackSettings
 from spectral_spark.evaluate.recovery import recovery
-from spectral_spark.fit import gibbs_step
+from spectral_spark.fit import fit_settings, gibbs_step
 from spectral_spark.fit.fit_settings import FEWEST_SWEEPS, MOST_SWEEPS, SAMPLE_WORDS, FitSettings
 from spectral_spark.fit.gibbs_step import take_sample
+from spectral_spark.fit.planned_passes import planned_passes
 from spectral_spark.ingest.simulate import SimulatedCorpus
 
 ARRAYS = {"termsCol": "terms", "countsCol": "counts", "idCol": "doc_id", "vocabSize": 300}
@@ -71,9 +72,31 @@ def test_a_part_is_enough_for_topics_to_be_found(
     whole = fit(documents)
     monkeypatch.setattr(gibbs_step, "SAMPLE_WORDS", 30_000)
     part = fit(documents)
+    monkeypatch.setattr(fit_settings, "SAMPLE_WORDS", 30_000)
+    then_all = fit(documents)
     assert (whole.topicsMatrix() != part.topicsMatrix()).any()
-    for model in (whole, part):
+    assert (then_all.topicsMatrix() != part.topicsMatrix()).any()
+    for model in (whole, part, then_all):
         assert recovery(model.topicsMatrix(), simulated.topics).error < 0.06
+    names = [step["name"] for step in then_all.summary.passes]
+    assert names.index("sampling") + 1 == names.index("sampling all")
+    assert "sampling all" not in {step["name"] for step in whole.summary.passes}
+
+
+def test_a_large_corpus_is_sampled_to_the_same_bits_on_the_driver_and_on_executors(
+    spark: SparkSession, documents: DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (gibbs_step, fit_settings):
+        monkeypatch.setattr(module, "SAMPLE_WORDS", 30_000)
+    here = fit(documents, exploreSweeps=3)
+    spark.conf.set(SETTING, "0")
+    try:
+        for partitions in (3, 7):
+            there = fit(documents.repartition(partitions), exploreSweeps=3)
+            np.testing.assert_array_equal(here.topicsMatrix(), there.topicsMatrix())
+            np.testing.assert_array_equal(here.nodes.proportions, there.nodes.proportions)
+    finally:
+        spark.conf.unset(SETTING)
 
 
 def test_the_report_and_the_log_say_how_much_was_sampled(documents: DataFrame) -> None:
@@ -89,6 +112,23 @@ def test_the_report_and_the_log_say_how_much_was_sampled(documents: DataFrame) -
 def test_sweeps_grow_where_words_are_few() -> None:
     auto = FitSettings()
     assert auto.sweeps(100) == MOST_SWEEPS
-    assert auto.sweeps(10**12) == auto.sweeps(SAMPLE_WORDS) == FEWEST_SWEEPS
+    assert auto.sweeps(SAMPLE_WORDS) == FEWEST_SWEEPS
     assert FEWEST_SWEEPS < auto.sweeps(2_000_000) < MOST_SWEEPS
     assert FitSettings(explore_sweeps=7).sweeps(10**12) == 7
+
+
+def test_all_words_of_a_large_corpus_are_swept_and_no_pass_of_em_follows() -> None:
+    auto, large = FitSettings(), SAMPLE_WORDS + 1
+    assert (auto.sweeps(large), auto.corpus_sweeps(large)) == (160, 16)
+    assert (auto.passes(large), auto.settling(large)) == (0, 0)
+    assert (auto.corpus_sweeps(SAMPLE_WORDS), auto.passes(SAMPLE_WORDS), auto.settling(SAMPLE_WORDS)) == (0, 2, 1)
+    asked = FitSettings(refine_passes=1, explore_sweeps=300)
+    assert (asked.corpus_sweeps(large), asked.passes(large), asked.settling(large)) == (30, 1, 1)
+    for off in (FitSettings(explore_sweeps=0), FitSettings(refine_passes=0)):
+        assert off.corpus_sweeps(10**12) == 0
+    assert FitSettings(explore_sweeps=0).passes(10**12) == 2
+    assert auto.search_words(10, 10**9) < auto.search_words(200, 10**9) < auto.search_words(10**4, 10**9) < 10**8
+    planned = planned_passes(auto, 1000, large)
+    assert planned["sampling all"] == 1
+    assert "refinement" not in planned
+    assert "sampling all" not in planned_passes(auto, 1000, SAMPLE_WORDS)

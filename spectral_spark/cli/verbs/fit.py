@@ -77,23 +77,24 @@ def plan(settings: Namespace) -> list[str]:
     train, tokens = manifest["documents"]["train"], manifest["tokens_by_split"]["train"]
     wanted = fit_settings(settings)
     columns = wanted.basis_columns(manifest["terms"])
-    passes = planned_passes(wanted, manifest["terms"], _has_basis(settings, wanted, manifest["terms"]))
+    passes = planned_passes(wanted, manifest["terms"], tokens, _has_basis(settings, wanted, manifest["terms"]))
     k = None if wanted.k == "auto" else int(wanted.k)
     need = memory_need(manifest["terms"], columns, k, third=wanted.collects_third(columns))
     return [
         f"fit {'as many topics as there are' if wanted.k == 'auto' else f'{wanted.k} topics'} to '{settings.corpus}': "
         f"{number(train)} documents, {number(tokens)} words, {number(manifest['terms'])} distinct",
-        passes_line(passes, columns, wanted.sweeps(tokens)),
+        passes_line(passes, columns, wanted.sweeps(tokens), wanted.corpus_sweeps(tokens)),
         f"write the model to '{settings.model}'",
         f"memory: about {need.driver / GIB:.1f} GiB on the driver, {need.worker / GIB:.1f} GiB in each Python worker",
         *(_time(train, tokens, manifest["terms"], wanted, settings) if settings.dry_run else ()),
     ]
 
 
-def passes_line(planned: Mapping[str, int], columns: int, sweeps: int) -> str:
+def passes_line(planned: Mapping[str, int], columns: int, sweeps: int, corpus_sweeps: int = 0) -> str:
     """How often a fit passes over the documents, and what for."""
     purposes = {"basis": f"basis of {columns} columns", "concentrations": "choice of concentrations",
-                "sampling": f"Gibbs sampling, {sweeps} sweeps over a sample", "check": "check on a sample"}
+                "sampling": f"Gibbs sampling, {sweeps} sweeps over a sample",
+                "sampling all": f"Gibbs sampling, {corpus_sweeps} sweeps over all words", "check": "check on a sample"}
     parts = [f"{passes} {purposes.get(name, name)}" for name, passes in planned.items()]
     return f"pass over them {sum(planned.values())} times: {'; '.join(parts)}"
 

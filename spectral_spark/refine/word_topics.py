@@ -1,0 +1,130 @@
+"""Documents whose every word holds a topic, and the kernel that draws these topics once more (formulas §11).
+
+A sweep draws given topics and priors that stay fixed, the random numbers of a document come from its key, and counts
+are whole numbers. So it does not matter which documents share a block, a task or a machine.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from spectral_spark.data.count_batch import CountBatch
+from spectral_spark.data.hashing import GOLDEN_GAMMA, mixed_bits
+from spectral_spark.refine.backend import load_backend
+from spectral_spark.refine.gibbs import LONGEST
+
+
+@dataclass(frozen=True, eq=False)
+class WordBlock:
+    """Documents as lists of words, sorted by node.
+
+    Attributes
+    ----------
+    indptr : int64 array of shape (n + 1,), where the words of each document begin.
+    words : int32 array of shape (tokens,), word ids.
+    nodes : int32 array of shape (n,), the tree node of each document.
+    streams : uint64 array of shape (n,), where the random numbers of each document begin.
+    topics : int32 array of shape (tokens,), the topic of every word; zeros before the first sweep.
+    """
+
+    indptr: np.ndarray
+    words: np.ndarray
+    nodes: np.ndarray
+    streams: np.ndarray
+    topics: np.ndarray
+
+    @property
+    def documents(self) -> int:
+        return len(self.nodes)
+
+
+def word_blocks(shards: Iterable[Sequence[CountBatch]], most_words: int) -> Iterator[WordBlock]:
+    """The documents of whole shards in blocks of about ``most_words`` words; a very long document becomes several.
+
+    Larger blocks are swept faster: they have more documents of the same node.
+    """
+    waiting: list[CountBatch] = []
+    streams: list[np.ndarray] = []
+    words = 0.0
+    for shard in shards:
+        waiting += shard
+        streams.append(document_streams(np.concatenate([batch.keys for batch in shard])))
+        words += sum(float(batch.counts.sum()) for batch in shard)
+        if words >= most_words:
+            yield from _cut(waiting, np.concatenate(streams), most_words)
+            waiting, streams, words = [], [], 0.0
+    if waiting:
+        yield from _cut(waiting, np.concatenate(streams), most_words)
+
+
+def _cut(batches: Sequence[CountBatch], streams: np.ndarray, most_words: int) -> Iterator[WordBlock]:
+    """Blocks of documents sorted by node; of a document in n pieces, each piece has every n-th word."""
+    lengths = np.concatenate([batch.lengths for batch in batches]).astype(np.int64)
+    nodes = np.concatenate([batch.nodes for batch in batches]).astype(np.int32)
+    words = np.concatenate([np.repeat(batch.terms, batch.counts.astype(np.int64)) for batch in batches])
+    pieces = -(-lengths // LONGEST)                                  # none of an empty document
+    owner = np.repeat(np.arange(len(lengths)), pieces)
+    owner = owner[np.argsort(nodes[owner], kind="stable")]
+    number = _repetitions(owner)
+    step = pieces[owner]
+    size = (lengths[owner] - number + step - 1) // step
+    start = (np.cumsum(lengths) - lengths)[owner] + number
+    parts = np.cumsum(size) // (2 * max(most_words, 1))
+    for rows in np.split(np.arange(len(owner)), np.flatnonzero(np.diff(parts)) + 1):
+        if len(rows):
+            indptr = np.concatenate([[0], np.cumsum(size[rows])]).astype(np.int64)
+            place = np.arange(indptr[-1]) - np.repeat(indptr[:-1], size[rows])
+            at = np.repeat(start[rows], size[rows]) + place * np.repeat(step[rows], size[rows])
+            own = streams[owner[rows]] + number[rows].astype(np.uint64)
+            yield WordBlock(indptr, words[at].astype(np.int32), nodes[owner[rows]], own, np.zeros(len(at), np.int32))
+
+
+def document_streams(keys: np.ndarray) -> np.ndarray:
+    """Where the random numbers of each document begin; documents with the same key, next to each other, differ."""
+    return mixed_bits(keys.astype(np.int64).view(np.uint64) + _repetitions(keys).astype(np.uint64) * GOLDEN_GAMMA)
+
+
+def _repetitions(values: np.ndarray) -> np.ndarray:
+    """How often the same value stands directly before each one."""
+    places = np.arange(len(values))
+    first = np.concatenate([np.ones(min(len(values), 1), bool), values[1:] != values[:-1]])
+    repeated: np.ndarray = places - np.maximum.accumulate(np.where(first, places, 0))
+    return repeated
+
+
+@dataclass(frozen=True)
+class SweepKernel:
+    """Draws the topic of every word once more.
+
+    ``shared`` holds ``likelihood`` (d, k) uint16 and ``prior`` (nodes, k) int64 in the units of ``fixed_point``,
+    ``weights`` (nodes,) int64, what a word of such a document adds to the counts, and ``seed`` (1,) uint64; ``cold``
+    (1,) is true if no topics were drawn before.
+    """
+
+    backend: str = "auto"
+
+    def start(self, shared: Mapping[str, np.ndarray]) -> "SweepAccumulator":
+        return SweepAccumulator(self, shared)
+
+
+class SweepAccumulator:
+    """Sums over blocks: ``counts`` (d, k) and ``tables`` (nodes, k), int64 (see ``gibbs.GibbsSampler.draw``)."""
+
+    def __init__(self, kernel: SweepKernel, shared: Mapping[str, np.ndarray]) -> None:
+        self._backend, self._shared = load_backend(kernel.backend), shared
+        self.counts = np.zeros(shared["likelihood"].shape, np.int64)
+        self.tables = np.zeros(shared["prior"].shape, np.int64)
+
+    def add(self, block: WordBlock) -> WordBlock:
+        """The same words with new topics."""
+        shared, topics = self._shared, block.topics.copy()
+        self._backend.sweep(
+            block.indptr, block.words, topics, block.nodes, shared["weights"][block.nodes], shared["prior"],
+            shared["likelihood"], 0, block.documents, shared["seed"][0], bool(shared["cold"][0]), self.counts,
+            self.tables, block.streams,
+        )
+        return replace(block, topics=topics)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {"counts": self.counts, "tables": self.tables}
