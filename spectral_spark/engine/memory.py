@@ -44,7 +44,8 @@ def memory_need(
             max(2 * words + 6 * squares, 8 * statistics) + 8 * nodes * p + (200 << 20), max(words, statistics),
         )
     worker = 2 * words + 3 * cube + 8 * nodes * p + (200 << 20)
-    driver = 5 * words + 4 * 8 * d * topics + 8 * p**3 * 3 + (300 << 20)
+    pairs = 8 * 1024 * p * p                    # products of pairs of columns for a block of words, in two threads
+    driver = 5 * words + 4 * 8 * d * topics + 8 * p**3 * 5 + pairs + (300 << 20)
     return MemoryNeed(driver, worker, words)
 
 
