@@ -1,6 +1,7 @@
 """One fit of topics, step by step: census → weights → range → moments → solve → sample → settle → check."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 from pyspark.sql import DataFrame
@@ -30,6 +31,7 @@ from spectral_spark.fit.solve_step import solve_moments, with_chosen_tensors
 from spectral_spark.fit.third_step import basis_from_sample, sample_for_solving
 from spectral_spark.moments.basis import Basis
 from spectral_spark.moments.moment_state import MomentState
+from spectral_spark.moments.subtree import subtree
 from spectral_spark.version import __version__
 
 
@@ -125,6 +127,15 @@ def basis_of(
     run.progress.plan(1 + settings.range_passes, source.rows)
     with open_documents(source, PackSettings(source.vocab_size, settings.cap), progress=run.progress) as corpus:
         return find_basis(corpus, basis_weights(corpus, settings), settings, vocabulary_fingerprint(vocabulary), run)
+
+
+def topics_below(fitted: FittedTopics, path: Sequence[str], settings: FitSettings) -> FittedTopics:
+    """Topics of the documents at or below a node, without its documents."""
+    if fitted.moments is None:
+        raise InputError("this model was saved without its moments; fit again to solve those of a subtree")
+    moments = subtree(fitted.moments, path)
+    summary = replace(fitted.summary, tokens=moments.tokens, dropped={}, refinement={})
+    return solve_again(replace(fitted, moments=moments, summary=summary, known=None, sample=None), settings)
 
 
 @one_thread

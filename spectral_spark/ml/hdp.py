@@ -20,7 +20,7 @@ from spectral_spark.files.model_files import (
     write_model_files,
 )
 from spectral_spark.fit.fit_settings import FitSettings
-from spectral_spark.fit.fit_topics import basis_of, fit_topics, solve_again
+from spectral_spark.fit.fit_topics import basis_of, fit_topics, solve_again, topics_below
 from spectral_spark.fit.fitted_topics import FittedTopics
 from spectral_spark.fit.reuse import Reused, reusable
 from spectral_spark.ml import persistence
@@ -230,17 +230,37 @@ class SpectralHDPModel(TopicUpdates, MLReadable, MLWritable):
         the held-out loss was 6.86 where a fit had 6.68. Use it to compare numbers of topics, then call ``refit`` with
         the documents at hand.
         """
+        return self._with(solve_again(self._fitted, self._asked(settings)))
+
+    def subtree(self, path: str | Sequence[str], **settings: Any) -> "SpectralHDPModel":
+        """Unrefined topics of the documents at or below one node of the tree, which becomes the root.
+
+        Solves the node's own moments, in seconds and without reading documents, with its own number of topics and its
+        own concentrations. The model must have kept the sums of every node: ``weighting`` "uniform" or "ess".
+
+        Parameters
+        ----------
+        path : the names of the node's groups from the top down, as a list or joined by "/".
+        **settings : ``k`` (default "auto"), ``solver``, ``concentrations``, ``rankRule`` or ``seed``.
+        """
+        names = [name for name in path.split("/") if name] if isinstance(path, str) else list(path)
+        asked = self._asked({"k": "auto", **settings})
+        if "concentrations" not in settings and len(asked.given_concentrations) > 1:
+            asked = replace(asked, concentrations=asked.given_concentrations[len(names):])
+        return self._with(topics_below(self._fitted, names, asked))
+
+    def _asked(self, settings: dict[str, Any]) -> FitSettings:
+        """The settings of the fit with those of the solver changed."""
         before = FitSettings.from_dict(self.summary.settings)
         estimator = SpectralHDP(
             k=before.k, solver=before.solver, concentrations=before.concentrations, rankRule=before.rank_rule,
             tensors=before.tensors, seed=before.seed,
         ).setParams(**settings)
         asked = estimator.fitSettings()
-        changed = replace(
+        return replace(
             before, k=asked.k, solver=asked.solver, concentrations=asked.concentrations, rank_rule=asked.rank_rule,
             tensors=asked.tensors, seed=asked.seed, refine_passes=0,
         )
-        return self._with(solve_again(self._fitted, changed))
 
     def refit(self, dataset: Any, **settings: Any) -> "SpectralHDPModel":
         """A full fit with other settings that reuses what this model already knows about the documents.

@@ -329,6 +329,22 @@ def test_other_weightings_recover_the_topics(
     assert 2 < full < 3000 if weighting == "ess" else full < 3000     # groups differ: far fewer than documents
 
 
+@pytest.mark.parametrize("weighting", ["ess", "uniform"])
+def test_topics_of_a_subtree_are_those_of_its_documents(documents: DataFrame, weighting: str) -> None:
+    fixed = {"k": 3, "refinePasses": 0, "weighting": weighting, "concentrations": [0.5], **ARRAYS}
+    model = SpectralHDP(**fixed).fit(documents)
+    part = model.subtree("b", k=3)
+    inside = documents.filter("path[0] = 'b'").withColumn("path", F.expr("slice(path, 2, 9)"))
+    alone = SpectralHDP(**fixed).setBasis(model.basis).fit(inside)
+    assert part.nodes.paths == alone.nodes.paths == ((), ("x",), ("y",))
+    assert part.summary.documents == alone.summary.documents == 1500
+    tolerance = 1e-9 if weighting == "uniform" else 0.05         # components are those of the whole tree
+    assert recovery(part.topicsMatrix(), alone.topicsMatrix()).error < tolerance
+    assert model.subtree(["b", "x"]).k >= 1
+    with pytest.raises(InputError, match="no node 'b/z'"):
+        model.subtree("b/z")
+
+
 def test_tensors_per_group(documents: DataFrame, simulated: SimulatedCorpus) -> None:
     model = SpectralHDP(k=5, refinePasses=0, tensors="groups", concentrations=[0.5], **ARRAYS).fit(documents)
     assert recovery(model.topicsMatrix(), simulated.topics).error < 0.2
