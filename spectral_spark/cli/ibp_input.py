@@ -139,6 +139,25 @@ def vectors_of(rows: "DataFrame", given: IbpInput, *, drop_constant: bool) -> "t
     return rows, [columns[entry] if columns else str(entry) for entry in sorted(constant)]
 
 
+def same_vectors(rows: "DataFrame", name: str, width: int, found: dict[str, Any], path: str) -> "DataFrame":
+    """Further rows with vectors like those of a fit, whose summary says which columns or entries they have."""
+    from pyspark.sql import functions as F
+
+    columns, dropped = found.get("columns") or [], {int(entry) for entry in found.get("dropped") or []}
+    if columns:
+        absent = [column for column in columns if column not in rows.columns]
+        if absent:
+            raise InputError(f"there is no {_named(absent)} in '{path}'; the model was fitted to it")
+        return rows.withColumn(name, F.array(*(F.col(f"`{column}`").cast("double") for column in columns)))
+    if name not in rows.columns:
+        raise InputError(f"there is no column '{name}' in '{path}', where the model has its vectors; it has "
+                         f"{', '.join(rows.columns)}")
+    if not dropped:
+        return rows
+    array, kept = _as_array(rows, name), [entry for entry in range(width + len(dropped)) if entry not in dropped]
+    return rows.withColumn(name, F.array(*(F.get(array, F.lit(entry)) for entry in kept)))
+
+
 def _as_array(rows: "DataFrame", name: str) -> Any:
     from pyspark.ml.functions import vector_to_array
     from pyspark.sql import functions as F

@@ -1,5 +1,7 @@
 """Updates of a feature model: rows added, rows removed, two models merged."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -33,6 +35,12 @@ class FeatureUpdates(RowParams):
     def changes(self) -> dict[str, Any] | None:
         """How features moved in the update that made this model; None for a fit."""
         return self._fitted.changes
+
+    def setInput(self, columns: Sequence[str] = (), dropped: Sequence[int] = ()) -> Self:
+        """Record in the run report which columns of a table make up the vectors, or which entries were left out."""
+        found = {"columns": list(columns), "dropped": list(dropped)}
+        self._fitted = replace(self._fitted, summary=replace(self._fitted.summary, input=found))
+        return self
 
     def setProgress(self, progress: Progress) -> Self:
         """Where updates show progress."""

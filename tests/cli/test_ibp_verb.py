@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.ml.functions import array_to_vector
 
+from spectral_spark import SpectralIBPModel
 from spectral_spark.cli.parsing import Request, parse
 from spectral_spark.cli.run import CommandRun, main
 from spectral_spark.cli.verbs.ibp import _caveat
@@ -120,6 +121,39 @@ def test_wide_tables_are_fitted_without_their_constant_columns(
     assert "columns c" in said
     codes = pq.read_table(tmp_path / "codes").to_pydict()
     assert sorted(codes) == ["codes", "id", "name"]
+
+
+def test_a_feature_model_is_updated_as_a_topic_model_is(
+    spark: Any, wide: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Fitted to the columns of a wide table without constant ones; the update finds the same columns by itself."""
+    table = pq.read_table(wide)
+    parts = {name: str(tmp_path / f"{name}.parquet") for name in ("old", "new")}
+    pq.write_table(table.slice(0, 400), parts["old"])
+    pq.write_table(table.slice(400), parts["new"])
+    models = {name: str(tmp_path / name) for name in ("a", "b", "both", "back", "merged")}
+    given = ("--features-cols", "all", "--id-col", "id", "--drop-constant", "--k", "2")
+    assert main(wide_words(parts["old"], Path(models["a"]), *given), spark) == 0
+    base = ["update", "--model", models["a"], "--output", models["both"]]
+    assert main([*base, "--corpus", parts["new"], "--dry-run"]) == 0
+    assert "add the moments of the rows of" in capsys.readouterr().out
+    assert main([*base, "--corpus", parts["new"]], spark) == 0
+    said = capsys.readouterr().out
+    assert "2 binary features, 400 → 600 rows" in said
+    assert "rows: 200 added" in said
+    back = ["update", "--model", models["both"], "--output", models["back"], "--remove", parts["new"]]
+    assert main(back, spark) == 0
+    assert main([*back[:3], "--output", str(tmp_path / "x"), "--corpus", parts["new"]], spark) == 2
+    assert "--skip-known" in capsys.readouterr().err
+    assert main([*wide_words(parts["new"], Path(models["b"]), *given), "--basis", models["a"]], spark) == 0
+    merge = ["update", "--model", models["a"], "--merge", models["b"], "--output", models["merged"]]
+    assert main(merge, spark) == 0
+    found = {name: SpectralIBPModel.load(path) for name, path in models.items()}
+    np.testing.assert_allclose(found["back"].dictionary(), found["a"].dictionary(), atol=1e-7)
+    np.testing.assert_allclose(found["merged"].dictionary(), found["both"].dictionary(), atol=1e-9)
+    old = Path(__file__).parents[1] / "data" / "version-0.1.0" / "features"
+    assert main(["update", "--model", str(old), "--corpus", wide, "--output", str(tmp_path / "y"), "--dry-run"]) == 2
+    assert "did not keep its moments" in capsys.readouterr().err
 
 
 def test_constant_entries_of_vectors_are_dropped(

@@ -14,7 +14,8 @@ from spectral_spark.cli.verb import OVERWRITE, Verb
 from spectral_spark.data.settings import AUTO, IBP
 from spectral_spark.data.value_types import Texts
 from spectral_spark.errors import SettingsError
-from spectral_spark.files.formats import CODES_KIND, CODES_VERSION, FEATURE_MODEL_KIND
+from spectral_spark.files.directories import open_directory
+from spectral_spark.files.formats import CODES_KIND, CODES_VERSION, FEATURE_MODEL_KIND, FEATURE_MODEL_VERSION
 from spectral_spark.ibp.solve_features import IbpSettings, largest_state, planned_passes
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ MOST_COLUMNS = 0.5        # beyond this share of the columns, an automatic k res
 def plan(settings: Namespace) -> list[str]:
     input_is_there(settings.input)
     output_is_free(settings.output, settings.overwrite, kind=FEATURE_MODEL_KIND, inputs={"--input": settings.input})
+    if settings.basis:
+        open_directory(settings.basis, FEATURE_MODEL_KIND, FEATURE_MODEL_VERSION)
     given = read_input(settings)
     width = given.width
     k = settings.k or IBP.default("k")
@@ -71,12 +74,17 @@ def run(run: "CommandRun", settings: Namespace) -> None:
 
 
 def _fit_and_code(run: "CommandRun", settings: Namespace, rows: Any, given: IbpInput, dropped: list[str]) -> None:
-    from spectral_spark import SpectralIBP
+    from spectral_spark import SpectralIBP, SpectralIBPModel
     from spectral_spark.files.locking import only_writer
 
     with only_writer(settings.output):
         wanted = parameters(settings) | {"featuresCol": given.vectors}
-        model = SpectralIBP(**wanted).setProgress(run.passes).fit(rows)
+        estimator = SpectralIBP(**wanted).setProgress(run.passes)
+        if settings.basis:
+            estimator.setBasis(SpectralIBPModel.load(settings.basis).basis)
+        model = estimator.fit(rows)
+        kept = [name for name in given.columns if name not in dropped]
+        model.setInput(kept, [] if given.columns else [int(entry) for entry in dropped])
         writer = model.write()
         (writer.overwrite() if settings.overwrite else writer).save(settings.output)
     names = tuple(name for name in given.columns if name not in dropped) or None
@@ -130,7 +138,10 @@ def summary_lines(
         f"and {duration(seconds)}",
     ]
     if summary.missing_values:
-        lines.append(f"  {number(summary.missing_values)} missing values stood for the mean of their column")
+        how = "left out of the moments" if summary.settings.get("missing") == "pairwise" else "replaced by column means"
+        lines.append(f"  {number(summary.missing_values)} missing values were {how}")
+    if summary.concentration is not None and summary.log_prior is not None:
+        lines.append(f"  buffet process: α {summary.concentration:.3g}, log p(Z) {summary.log_prior:,.1f}")
     lines += _caveat(model.k, summary.columns, summary.settings.get("k"))
     for feature in range(model.k):
         top = np.argsort(-np.abs(model.dictionary()[:, feature]), kind="stable")[:5]
@@ -158,6 +169,8 @@ VERB = Verb(
              "numeric column except --id-col", read=Texts("the names of columns", "A,B,…"), metavar="A,B,…"),
         setting_flag(IBP["kind"], required=True),
         Flag("output", "directory of the model to write", metavar="DIR", required=True, aliases=("model", "out")),
+        Flag("basis", "collect moments in the basis of this feature model, so that both can be merged",
+             metavar="MODEL"),
         Flag("codes", "also write the codes of all rows as Parquet to this directory", metavar="DIR"),
         Flag("drop-constant", "leave out columns that never vary, instead of refusing them; takes one more pass",
              switch=True),

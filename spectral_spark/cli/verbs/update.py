@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from spectral_spark.cli.checkpoint_flags import CHECKPOINT_FLAGS, resuming
 from spectral_spark.cli.checks import corpus_manifest, input_is_there, memory_line, model_summary, output_is_free
+from spectral_spark.cli.feature_update import is_feature_model
+from spectral_spark.cli.feature_update import plan as plan_features
+from spectral_spark.cli.feature_update import run as update_features
 from spectral_spark.cli.flags import Flag
 from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
@@ -23,6 +26,8 @@ def plan(settings: Namespace) -> list[str]:
     given = [name for name in ("corpus", "merge", "remove") if getattr(settings, name)]
     if not given:
         raise SettingsError("nothing to do: give --corpus NEW, --merge MODEL or --remove CORPUS")
+    if is_feature_model(settings.model):
+        return plan_features(settings)
     summary = model_summary(settings.model)
     sources = ("model", "corpus", "merge", "remove", "replay")
     output_is_free(
@@ -49,6 +54,9 @@ def plan(settings: Namespace) -> list[str]:
 
 
 def run(run: "CommandRun", settings: Namespace) -> None:
+    if is_feature_model(settings.model):
+        update_features(run, settings)
+        return
     from spectral_spark import SpectralHDPModel
     from spectral_spark.cli.verbs.fit import save
     from spectral_spark.files.locking import only_writer
@@ -191,13 +199,15 @@ VERB = Verb(
     ),
     example="spectral-spark update --corpus out/tuesday --model out/monday-model --output out/tuesday-model",
     flags=(
-        Flag("corpus", "new documents, a corpus as ingest makes it", metavar="NEW"),
+        Flag("corpus", "new documents, a corpus as ingest makes it; for a feature model, Parquet with new rows",
+             metavar="NEW"),
         Flag("model", "the model to start from", metavar="MODEL", required=True),
         Flag("output", "directory of the model to make", metavar="MODEL2", required=True),
         Flag("merge", "another model in the same basis, whose documents are added", metavar="MODEL3"),
-        Flag("remove", "documents to take out of the model", metavar="CORPUS"),
+        Flag("remove", "documents, or rows of a feature model, to take out", metavar="CORPUS"),
         Flag("replay", "documents of the model, to refine with again together with the new ones", metavar="CORPUS"),
-        Flag("skip-known", "documents that are in the model already change nothing, instead of an error", switch=True),
+        Flag("skip-known", "documents or rows that are in the model already change nothing, instead of an error",
+             switch=True),
         Flag("fail-on-drift", "end with an exit code other than 0 when the documents have drifted", switch=True),
         *CHECKPOINT_FLAGS,
         OVERWRITE,
