@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from common import RESULTS, context, load_average, markdown_table, merge_rows
 from ibp_data import data_root
+from pyspark.sql import functions as F
 from spark_models import SparkBench
 
 from spectral_spark.cli.run import main as command_line
@@ -52,7 +53,7 @@ def losses(bench: SparkBench, model: Any) -> dict[str, float]:
 
 
 def measured(bench: SparkBench, name: str, k: int, documents: int | None) -> dict[str, Any]:
-    frame = bench.train if documents is None else bench.train.orderBy("doc_id").limit(documents)
+    frame = bench.train if documents is None else bench.train.orderBy(F.xxhash64("doc_id")).limit(documents)
     load = load_average()
     model = bench.fit_ours(k, FITS[name].get("refinePasses", "auto"), 0, frame,
                            **{key: value for key, value in FITS[name].items() if key != "refinePasses"})
