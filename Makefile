@@ -18,13 +18,14 @@ SPARK_PYTHON ?= $(if $(filter 3.5,$(SPARK)),$(shell for p in python3.11 python3.
 FAST := $(wildcard tests/data tests/tree tests/moments tests/solve tests/refine tests/files tests/report \
 	tests/cli/test_config.py tests/cli/test_parsing.py tests/docs/test_pages.py) tests/test_smoke.py
 
-.PHONY: help demo test check test-spark lint docs notebook bench clean
+.PHONY: help demo test check test-spark test-platforms lint docs notebook bench clean
 
 help:
 	@echo "make demo      set up, then run the whole pipeline on a built-in corpus"
 	@echo "make test      set up, then lint and test everything (ARGS='-k name' to select)"
 	@echo "make check     lint and the fast tests, in under three minutes"
 	@echo "make test-spark  the tests on another version of Spark: SPARK=3.5, 4.0, 4.1, 4.2 or 4.3 (ARGS='-m smoke' for a few)"
+	@echo "make test-platforms  the tests of object stores, which need Maven"
 	@echo "make lint      ruff, import contracts and mypy"
 	@echo "make docs      build the documentation in out/site; a broken link or reference fails"
 	@echo "make notebook  execute docs/notebooks/*.ipynb and keep what they show"
@@ -79,6 +80,10 @@ $(SPARK_VENV)/.installed: pyproject.toml constraints/spark-$(SPARK).txt
 test-spark: $(SPARK_VENV)/.installed
 	$(SPARK_VENV)/bin/python -c 'import pyspark, numpy; print("Spark", pyspark.__version__, "NumPy", numpy.__version__)'
 	$(SPARK_VENV)/bin/pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+
+test-platforms: $(VENV)/.installed-test
+	$(BIN)/pip install --editable '.[test,platforms$(EXTRA)]'
+	$(BIN)/pytest -m platforms tests/platforms $(ARGS)
 
 docs: $(VENV)/.installed-docs
 	$(BIN)/mkdocs build --strict

@@ -19,8 +19,13 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("SPARK_SUBMIT_OPTS", QUICK_JVM)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files that start clusters first: they take longest, and two processes then end at about the same time."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Files that start clusters first: they take longest, and two processes then end at about the same time.
+
+    Tests of platforms run only if the marker asks for them (`make test-platforms`).
+    """
+    if "platforms" not in config.option.markexpr:
+        items[:] = [item for item in items if item.get_closest_marker("platforms") is None]
     clusters = {item.path for item in items if "cluster" in item.keywords}
     items.sort(key=lambda item: item.path not in clusters)
 

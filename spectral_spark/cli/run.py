@@ -16,6 +16,7 @@ from spectral_spark.cli.interrupts import Interrupts
 from spectral_spark.cli.parsing import PROGRAM, Request, parse
 from spectral_spark.cli.terminal import Terminal, complain
 from spectral_spark.engine.status_line import write_or_drop
+from spectral_spark.files.paths import is_remote
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from spectral_spark.engine.progress import Progress
+
+WITHOUT_SPARK = {"infer", "labels", "report", "topics"}      # they read models and start no session
 
 
 class CommandRun:
@@ -130,6 +133,8 @@ def execute(request: Request, spark: "SparkSession | None" = None) -> int:
 def _execute(run: CommandRun) -> int:
     request, code = run.request, INTERNAL
     try:
+        if _needs_hadoop(request):
+            _ = run.spark                               # what is remote is reached through Hadoop, with its settings
         plan = request.verb.plan(request.settings)
         if request.settings.dry_run:
             run.terminal.print(f"{request.verb.name} would:", *(f"  {line}" for line in plan))
@@ -144,6 +149,12 @@ def _execute(run: CommandRun) -> int:
         run.interrupts.settle()
         run.close(failed=code == INTERNAL)
     return code
+
+
+def _needs_hadoop(request: Request) -> bool:
+    """Whether a verb that runs on Spark anyway is given a path on another file system than the local one."""
+    remote = any(is_remote(value) for value in vars(request.settings).values())
+    return remote and request.verb.name not in WITHOUT_SPARK
 
 
 def _report(error: BaseException, debug: bool) -> int:

@@ -34,7 +34,7 @@ def new_staging(parent: str, name: str) -> str:
     """Make a staging directory for the output ``parent/name``, after clearing away what killed processes left."""
     sweep(parent)
     process = os.getpid()
-    owner = f"{_machine()}-{process}-{_started(process)}-{uuid.uuid4().hex[:8]}"
+    owner = f"{_machine()}-{process}-{process_start(process)}-{uuid.uuid4().hex[:8]}"
     staging = os.path.join(parent, f".{short_name(name)}.partial-{owner}")
     os.mkdir(staging, 0o700)
     for part in ("new", "old"):
@@ -124,7 +124,7 @@ def _clear_replaced(place: str, target: str) -> None:
 def _abandoned(entry: str) -> bool:
     """Whether this is the name of a staging directory whose process ran on this machine and is gone."""
     match = _STAGING.fullmatch(entry)
-    return match is not None and match[1] == _machine() and _gone(int(match[2]), int(match[3] or 0))
+    return match is not None and match[1] == _machine() and process_gone(int(match[2]), int(match[3] or 0))
 
 
 def _is_mine(entry: os.DirEntry[str]) -> bool:
@@ -141,7 +141,7 @@ def _machine() -> str:
     return hashlib.sha256(f"{socket.gethostname()} {numbering}".encode()).hexdigest()[:8]
 
 
-def _started(process: int) -> int:
+def process_start(process: int) -> int:
     """When a process started, in the system's ticks, so that a number used again is told apart; 0 if unknown."""
     try:
         with open(f"/proc/{process}/stat", "rb") as file:
@@ -150,14 +150,14 @@ def _started(process: int) -> int:
         return 0
 
 
-def _gone(process: int, started: int) -> bool:
+def process_gone(process: int, started: int) -> bool:
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return True
     except (OSError, OverflowError):
         return False
-    now = _started(process)
+    now = process_start(process)
     return bool(started and now and now != started)
 
 

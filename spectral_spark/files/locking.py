@@ -14,8 +14,12 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from pyarrow import fs
+
 from spectral_spark.errors import InputError
+from spectral_spark.files.hadoop import hadoop_handler
 from spectral_spark.files.leftovers import short_name
+from spectral_spark.files.owners import read_owner, this_owner
 from spectral_spark.files.paths import AnyPath, is_local, output_target
 
 try:
@@ -34,12 +38,14 @@ def only_writer(path: AnyPath) -> Iterator[None]:
 
     The operating system locks a small file ``.NAME.lock`` beside the output for as long as this process holds it open,
     so that a killed run leaves no lock; the file says whose it is. An output that is a symbolic link is locked where
-    the link points to; a lock file that is a symbolic link is refused. Object stores have no locks: there the block
-    runs without one, and on a file system without them after a warning.
+    the link points to; a lock file that is a symbolic link is refused. On a remote file system that is reached through
+    Hadoop, the file itself is the lock (see ``_remote_writer``); pyarrow's object stores have none: there the block
+    runs without one, and on a file system without locks after a warning.
     """
     filesystem, inside = output_target(path)
     if not is_local(filesystem):
-        yield
+        with _remote_writer(filesystem, inside, path):
+            yield
         return
     parent, name = os.path.split(inside)
     lock = os.path.join(parent, f".{short_name(name)}.lock")
@@ -51,6 +57,30 @@ def only_writer(path: AnyPath) -> Iterator[None]:
         with suppress(FileNotFoundError):
             os.unlink(lock)
         os.close(handle)
+
+
+@contextmanager
+def _remote_writer(filesystem: fs.FileSystem, inside: str, path: AnyPath) -> Iterator[None]:
+    """The same by a file that only one run can create. What a killed run left, the next on its machine clears."""
+    handler = hadoop_handler(filesystem)
+    if handler is None:
+        yield
+        return
+    parent, _, name = inside.rpartition("/")
+    lock = f"{parent}/.{short_name(name)}.lock"
+    owner = read_owner(filesystem, lock)
+    if owner is not None and owner.gone:
+        with suppress(FileNotFoundError):
+            filesystem.delete_file(lock)
+    if not handler.create(lock, json.dumps(this_owner()).encode()):
+        who = read_owner(filesystem, lock)
+        raise InputError(f"another run is writing '{path}'{f' ({who})' if who else ''}; wait for it, or, if it was "
+                         f"killed, remove '{handler.scheme}://{lock}'")
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            filesystem.delete_file(lock)
 
 
 def _take(lock: str, path: AnyPath) -> int:

@@ -1,6 +1,7 @@
 """Paths: which file system they are on, whether something is there, and how two of them lie to each other.
 
-A path may be local or anything ``pyarrow.fs`` understands (``s3://``, ``gs://``, ``hdfs://``, ``abfs://``).
+A path may be local, or remote with a scheme (``s3a://``, ``hdfs://``, ``gs://``, ``abfs://``). While a Spark session is
+running, remote paths go through its Hadoop (``files.hadoop``), with its credentials; otherwise through ``pyarrow.fs``.
 """
 
 import errno
@@ -12,6 +13,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from spectral_spark.errors import InputError
+from spectral_spark.files.hadoop import hadoop_file_system
 from spectral_spark.files.leftovers import recover
 
 AnyPath = str | os.PathLike[str]
@@ -25,10 +27,12 @@ def resolve(path: AnyPath) -> tuple[fs.FileSystem, str]:
     _check_text(text)
     scheme = _SCHEME.match(text)
     if scheme and scheme[1] != "file":
+        if found := hadoop_file_system(text):
+            return found
         text = _SCHEMES.get(scheme[1], scheme[1]) + text[scheme.end(1) :]
         try:
             return fs.FileSystem.from_uri(text)
-        except (pa.ArrowInvalid, OSError) as error:
+        except (pa.ArrowException, OSError) as error:
             raise InputError(f"cannot reach '{path}': {error}") from None
     if scheme:
         text = re.sub(r"^file:(//)?", "", text)
@@ -62,6 +66,12 @@ def exists(path: AnyPath) -> bool:
     if not is_local(filesystem) or not recover(os.path.realpath(inside)):
         return False
     return bool(filesystem.get_file_info(inside).type != fs.FileType.NotFound)
+
+
+def is_remote(path: object) -> bool:
+    """Whether a value is a path on another file system than the local one."""
+    scheme = _SCHEME.match(path) if isinstance(path, str) else None
+    return scheme is not None and scheme[1] != "file"
 
 
 def dangling_link(path: AnyPath) -> str | None:

@@ -17,8 +17,10 @@ from pyarrow import fs
 
 from spectral_spark.errors import InputError
 from spectral_spark.files.formats import UNFINISHED
+from spectral_spark.files.hadoop import hadoop_handler
 from spectral_spark.files.leftovers import new_staging
 from spectral_spark.files.overwriting import check_output
+from spectral_spark.files.owners import read_owner, this_owner
 from spectral_spark.files.paths import AnyPath, is_local, output_target, remove, resolve
 
 _IN_THE_WAY = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EISDIR)
@@ -40,7 +42,7 @@ def staged(path: AnyPath, kind: str | None = None, *, overwrite: bool = False) -
     filesystem, target = output_target(path)
     check_output(path, kind, overwrite)
     if not renames_directories(filesystem):
-        place = _written_in_place(path, kind)
+        place = _written_in_place(path, kind, overwrite)
     elif is_local(filesystem):
         place = _renamed(path, target, kind, overwrite)
     else:
@@ -84,7 +86,8 @@ def _write_remote(filesystem: fs.FileSystem, target: str, data: bytes) -> None:
 
 
 def renames_directories(filesystem: fs.FileSystem) -> bool:
-    return filesystem.type_name in ("local", "hdfs", "mock")
+    handler = hadoop_handler(filesystem)
+    return handler.renames_directories if handler else filesystem.type_name in ("local", "hdfs", "mock")
 
 
 @contextmanager
@@ -174,17 +177,40 @@ def _moved(path: AnyPath, overwrite: bool) -> Iterator[str]:
 
 
 @contextmanager
-def _written_in_place(path: AnyPath, kind: str | None) -> Iterator[str]:
+def _written_in_place(path: AnyPath, kind: str | None, overwrite: bool) -> Iterator[str]:
+    """Where directories cannot be renamed: a mark that only one writer can make comes first and goes last."""
     filesystem, target = resolve(path)
     mark = f"{target}/{UNFINISHED}"
-    remove(path)
+    _claim(filesystem, mark, path, kind, overwrite)
     try:
-        filesystem.create_dir(target, recursive=True)
-        with filesystem.open_output_stream(mark) as sink:
-            sink.write(json.dumps({"kind": kind}).encode())
+        _clear(filesystem, target)
         yield target if is_local(filesystem) else os.fspath(path).rstrip("/")
         filesystem.delete_file(mark)
     except BaseException:
         with suppress(OSError):
             filesystem.delete_dir(target)
         raise
+
+
+def _claim(filesystem: fs.FileSystem, mark: str, path: AnyPath, kind: str | None, overwrite: bool) -> None:
+    """Write the mark, in one step where the store can refuse a second one; another run's mark is respected."""
+    if (owner := read_owner(filesystem, mark)) and not owner.gone and (owner.here or not overwrite):
+        allow = "" if owner.here else ", or, if it was killed, allow overwriting"
+        raise InputError(f"another run is writing '{path}' ({owner}); wait for it{allow}")
+    handler = hadoop_handler(filesystem)
+    data = json.dumps({"kind": kind} | this_owner()).encode()
+    if owner:
+        filesystem.delete_file(mark)
+    if handler is None:
+        filesystem.create_dir(mark.rsplit("/", 1)[0], recursive=True)
+        with filesystem.open_output_stream(mark) as sink:
+            sink.write(data)
+    elif not handler.create(mark, data):
+        raise InputError(f"another run is writing '{path}'; wait for it")
+
+
+def _clear(filesystem: fs.FileSystem, target: str) -> None:
+    """Delete what was there before, or what a killed run has left, except the mark; what makes it complete first."""
+    found = [info for info in filesystem.get_file_info(fs.FileSelector(target)) if info.base_name != UNFINISHED]
+    for info in sorted(found, key=lambda info: info.type == fs.FileType.Directory):
+        (filesystem.delete_dir if info.type == fs.FileType.Directory else filesystem.delete_file)(info.path)

@@ -1,0 +1,316 @@
+"""Remote files through Hadoop, in the JVM of the running Spark session: what Spark can reach, the driver can reach too.
+
+No second configuration is needed: credentials, endpoints and connectors are those of the session. Nothing here imports
+Spark; where no session runs, there is no JVM to ask, and ``files.paths`` goes to pyarrow instead.
+"""
+
+import io
+import re
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import fs
+
+from spectral_spark.errors import InputError
+
+_CHUNK = 8 << 20                     # bytes per call: the bridge to the JVM copies them several times
+_RENAMING = {"hdfs", "viewfs", "webhdfs", "swebhdfs", "ofs", "maprfs"}         # where a directory is renamed at once
+_CONDITIONAL = "fs.option.create.conditional.overwrite"     # a put that fails over an object; since Hadoop 3.4.2
+# Causes of failures that people meet when a store is set up, and what to do about them.
+_REMEDIES = (
+    (r"ClassNotFoundException|No FileSystem for scheme|UnsupportedFileSystemException|NoClassDefFoundError",
+     "Spark has no connector for it: put the connector's jars (for s3a: hadoop-aws in the version of Spark's Hadoop, "
+     "and the AWS SDK) on spark.jars"),
+    (r"ExpiredToken|token (?:included in the request )?(?:is|has) expired|InvalidAccessKeyId|SignatureDoesNotMatch|"
+     r"InvalidToken|NoAuthWithAWSException|Unable to load credentials|No AWS Credentials|Status Code: 401",
+     "the credentials are missing, wrong or expired: renew them"),
+    (r"AccessDenied|AccessControlException|Status Code: 403|Forbidden|Permission denied",
+     "permission denied: ask for the right to use it, or renew expired credentials"),
+    (r"UnknownHost|ConnectException|Connection refused|NoRouteToHost|UnresolvedAddress|SocketTimeout|ConnectTimeout|"
+     r"Unable to execute HTTP request|Network is unreachable",
+     "it does not answer: check the address and the network"),
+    (r"NoSuchBucket|bucket does not exist|UnknownStoreException",
+     "there is no such bucket: make it, or correct the name"),
+)
+
+
+def hadoop_file_system(uri: str) -> tuple[fs.FileSystem, str] | None:
+    """The file system of a URI and the path inside it; None where no Spark session with a JVM is running."""
+    jvm, configuration = _session()
+    if jvm is None:
+        return None
+    scheme, _, inside = uri.partition(":")
+    inside = inside.removeprefix("//") if inside.startswith("//") else inside
+    handler = HadoopFiles(scheme, jvm, configuration)
+    try:
+        handler.open(inside)
+    except OSError as error:
+        raise InputError(f"cannot reach '{uri}': {error}") from None
+    return fs.PyFileSystem(handler), inside.rstrip("/") or inside
+
+
+def hadoop_handler(filesystem: fs.FileSystem) -> "HadoopFiles | None":
+    """What stands behind a file system that :func:`hadoop_file_system` gave; None for others."""
+    handler = getattr(filesystem, "handler", None)
+    return handler if isinstance(handler, HadoopFiles) else None
+
+
+def _session() -> tuple[Any, Any]:
+    """The JVM of the running session, and Hadoop's configuration there."""
+    pyspark: Any = sys.modules.get("pyspark")
+    context: Any = getattr(getattr(pyspark, "SparkContext", None), "_active_spark_context", None)
+    if context is None or getattr(context, "_jsc", None) is None:
+        return None, None
+    jvm: Any = context._jvm
+    session = getattr(sys.modules.get("pyspark.sql"), "SparkSession", None)
+    active: Any = getattr(session, "_instantiatedSession", None)
+    if active is not None and getattr(active, "_sc", None) is context:
+        with suppress(Exception):                           # the settings of this session, on top of the application's
+            return jvm, active._jsparkSession.sessionState().newHadoopConf()
+    return jvm, context._jsc.hadoopConfiguration()
+
+
+class HadoopFiles(fs.FileSystemHandler):
+    """The operations of ``pyarrow.fs`` on one scheme, carried out by Hadoop's ``FileSystem``.
+
+    Paths are those of the URI without its scheme: ``bucket/key`` for ``s3a://bucket/key``.
+    """
+
+    def __init__(self, scheme: str, jvm: Any, configuration: Any) -> None:
+        self.scheme, self._jvm, self._configuration = scheme, jvm, configuration
+
+    @property
+    def renames_directories(self) -> bool:
+        """Whether moving a directory is one step that is done or not done."""
+        return self.scheme in _RENAMING
+
+    def open(self, path: str) -> tuple[Any, Any]:
+        """Hadoop's ``FileSystem`` and ``Path`` of a path."""
+        with _java_errors(path):
+            place = self._jvm.org.apache.hadoop.fs.Path(f"{self.scheme}://{path}")
+            return place.getFileSystem(self._configuration), place
+
+    def create(self, path: str, data: bytes) -> bool:
+        """Write a file unless one is there, in one step where the store can do that; whether it was written."""
+        files, place = self.open(path)
+        with _java_errors(path):
+            if files.exists(place):
+                return False
+            try:
+                builder = files.createFile(place).overwrite(False).recursive().opt(_CONDITIONAL, True)
+                stream = builder.build()
+            except Exception as error:
+                if "FileAlreadyExists" in str(error):
+                    return False
+                raise
+            try:
+                stream.write(data)
+                stream.close()
+            except Exception as error:
+                if re.search(r"FileAlreadyExists|PreconditionFailed|Status Code: 412|RemoteFileChanged", str(error)):
+                    return False
+                raise
+        return True
+
+    # What pyarrow asks for, by its names.
+
+    def get_type_name(self) -> str:
+        return f"hadoop-{self.scheme}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, HadoopFiles) and other.scheme == self.scheme
+
+    def __hash__(self) -> int:
+        return hash(self.scheme)
+
+    def normalize_path(self, path: str) -> str:
+        return path
+
+    def get_file_info(self, paths: Sequence[str]) -> list[fs.FileInfo]:
+        return [self._info(path) for path in paths]
+
+    def get_file_info_selector(self, selector: fs.FileSelector) -> list[fs.FileInfo]:
+        files, place = self.open(selector.base_dir)
+        try:
+            with _java_errors(selector.base_dir):
+                found = [self._status(status) for status in files.listStatus(place)]
+        except FileNotFoundError:
+            if selector.allow_not_found:
+                return []
+            raise
+        found = [info for info in found if info.path.rstrip("/") != selector.base_dir.rstrip("/")]
+        if selector.recursive:
+            for info in list(found):
+                if info.type == fs.FileType.Directory:
+                    inner = fs.FileSelector(info.path, allow_not_found=True, recursive=True)
+                    found += self.get_file_info_selector(inner)
+        return found
+
+    def create_dir(self, path: str, recursive: bool) -> None:
+        files, place = self.open(path)
+        with _java_errors(path):
+            files.mkdirs(place)
+
+    def delete_dir(self, path: str) -> None:
+        files, place = self.open(path)
+        with _java_errors(path):
+            if not files.delete(place, True):
+                raise FileNotFoundError(f"there is no '{self.scheme}://{path}'")
+
+    def delete_dir_contents(self, path: str, missing_dir_ok: bool = False) -> None:
+        for info in self.get_file_info_selector(fs.FileSelector(path, allow_not_found=missing_dir_ok)):
+            (self.delete_dir if info.type == fs.FileType.Directory else self.delete_file)(info.path)
+
+    def delete_root_dir_contents(self) -> None:
+        raise OSError("the root of a file system is not deleted")
+
+    def delete_file(self, path: str) -> None:
+        self.delete_dir(path)
+
+    def move(self, src: str, dest: str) -> None:
+        files, place = self.open(src)
+        with _java_errors(src):
+            if not files.rename(place, self.open(dest)[1]):
+                raise OSError(f"'{self.scheme}://{src}' cannot be renamed to '{self.scheme}://{dest}'")
+
+    def copy_file(self, src: str, dest: str) -> None:
+        with self.open_input_stream(src) as source, self.open_output_stream(dest, None) as sink:
+            sink.write(source.read())
+
+    def open_input_stream(self, path: str) -> pa.NativeFile:
+        return self.open_input_file(path)
+
+    def open_input_file(self, path: str) -> pa.NativeFile:
+        files, place = self.open(path)
+        with _java_errors(path):
+            size = files.getFileStatus(place).getLen()
+            return pa.PythonFile(_Reader(files.open(place), path, size), mode="r")
+
+    def open_output_stream(self, path: str, metadata: Any) -> pa.NativeFile:
+        files, place = self.open(path)
+        with _java_errors(path):
+            return pa.PythonFile(_Writer(files.create(place, True), path), mode="w")
+
+    def open_append_stream(self, path: str, metadata: Any) -> pa.NativeFile:
+        raise OSError(f"nothing is appended to '{self.scheme}://{path}'; object stores cannot")
+
+    def _info(self, path: str) -> fs.FileInfo:
+        files, place = self.open(path)
+        try:
+            with _java_errors(path):
+                return self._status(files.getFileStatus(place), path)
+        except FileNotFoundError:
+            return fs.FileInfo(path, fs.FileType.NotFound)
+
+    def _status(self, status: Any, path: str | None = None) -> fs.FileInfo:
+        if path is None:
+            path = re.sub(r"^[^:/]+:(//)?", "", status.getPath().toString())
+        if status.isDirectory():
+            return fs.FileInfo(path, fs.FileType.Directory)
+        changed = status.getModificationTime() * 1_000_000
+        return fs.FileInfo(path, fs.FileType.File, size=status.getLen(), mtime_ns=changed)
+
+
+class _Reader(io.RawIOBase):
+    """A stream of Hadoop's as a Python file."""
+
+    def __init__(self, stream: Any, path: str, size: int) -> None:
+        self._stream, self._path, self._size, self._at = stream, path, size, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        self._at = offset + (0, self._at, self._size)[whence]
+        return self._at
+
+    def read(self, size: int | None = -1) -> bytes:
+        rest = max(self._size - self._at, 0)
+        wanted = rest if size is None or size < 0 else min(size, rest)
+        parts: list[bytes] = []
+        with _java_errors(self._path):
+            if wanted and self._stream.getPos() != self._at:
+                self._stream.seek(self._at)
+            while wanted:
+                part = bytes(self._stream.readNBytes(min(wanted, _CHUNK)))
+                if not part:
+                    raise OSError(f"'{self._path}' ended early: the connection was cut, or the file has changed")
+                parts.append(part)
+                self._at += len(part)
+                wanted -= len(part)
+        return b"".join(parts)
+
+    def close(self) -> None:
+        if not self.closed:
+            with suppress(Exception):
+                self._stream.close()
+        super().close()
+
+
+class _Writer(io.RawIOBase):
+    """The other direction. After an error nothing is completed: an object store would show a truncated file."""
+
+    def __init__(self, stream: Any, path: str) -> None:
+        self._stream, self._path, self._failed = stream, path, False
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        view = memoryview(data).cast("B")
+        try:
+            with _java_errors(self._path):
+                for start in range(0, len(view), _CHUNK):
+                    self._stream.write(bytes(view[start : start + _CHUNK]))
+        except BaseException:
+            self._failed = True
+            raise
+        return len(view)
+
+    def close(self) -> None:
+        if self.closed:
+            return
+        super().close()
+        if self._failed:
+            with suppress(Exception):
+                self._stream.abort()
+            return
+        with _java_errors(self._path):
+            self._stream.close()
+
+
+class _java_errors:
+    """Turns exceptions of Java into those that Python has for files."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        java = getattr(error, "java_exception", None)
+        if java is None:
+            return
+        text = str(java.toString())
+        name = text.partition(":")[0].rpartition(".")[2]
+        if name in ("FileNotFoundException", "NoSuchFileException"):
+            raise FileNotFoundError(2, "there is no such file", self._path) from None
+        if name == "FileAlreadyExistsException":
+            raise FileExistsError(17, "it is there already", self._path) from None
+        whole = f"{text}\n{error}"
+        remedy = next((said for pattern, said in _REMEDIES if re.search(pattern, whole)), "")
+        raise OSError(f"{remedy} ({_first(text)})" if remedy else f"{_first(text)} ('{self._path}')") from None
+
+
+def _first(text: str) -> str:
+    return text.splitlines()[0][:200]
