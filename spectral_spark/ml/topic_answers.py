@@ -1,15 +1,23 @@
-"""Questions to a topic model about documents: which of them show a topic best."""
+"""Questions to a topic model about documents: which of them show a topic best, how groups differ, what changed."""
 
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
+from spectral_spark.answers.groups import all_nodes, groups_below
+from spectral_spark.answers.share_estimates import GroupShares, change_tests, differences, simultaneous
+from spectral_spark.engine.documents import document_columns
 from spectral_spark.errors import InputError, SettingsError
+from spectral_spark.evaluate.evaluation import CORPUS_COLUMNS, ScoredTopics
+from spectral_spark.ml.column_values import column_groups, in_order
 from spectral_spark.ml.document_input import frame_column
 from spectral_spark.ml.exemplar_search import LEAST_WORDS, ancestors_of, find_exemplars
 from spectral_spark.ml.local_documents import TEXT, as_table, is_local, to_spark
+from spectral_spark.ml.share_pass import REPLICATES, Bootstrap, Path, shares_of
 from spectral_spark.ml.topic_inference import TopicInference
 from spectral_spark.tree.node_names import find_node
 
@@ -69,7 +77,204 @@ class TopicAnswers(TopicInference):
         })
         return frame.sparkSession.createDataFrame(table)
 
+    def compare(
+        self, a: Any, b: Any, dataset: Any = None, *, interval: float = 0.9, simultaneously: bool = False,
+        groupLevel: int | None = None, replicates: int = REPLICATES,
+    ) -> DataFrame:
+        """How two nodes, or two selections of documents, differ in their topics, with intervals and tests.
+
+        Parameters
+        ----------
+        a, b : two nodes of the tree ("region/town" or a list of names) of ``dataset``, or two DataFrames of documents.
+        dataset : DataFrame of documents, where a and b are nodes.
+        interval : probability with which an interval covers the true difference.
+        simultaneously : widen the intervals so that those of all topics hold together with that probability (Šidák).
+        groupLevel : draw whole groups of this level of the tree, not single documents, in the bootstrap: for questions
+            about more than the groups at hand.
+        replicates : of the Poisson bootstrap, whose seed is the model's.
+
+        Returns
+        -------
+        DataFrame
+            ``topic``, ``label``, ``shareA``, ``shareB``, ``difference`` (a − b), ``lower``, ``upper``, ``pValue`` and
+            ``qValue``, the p-value adjusted for the number of topics (Benjamini and Hochberg).
+        """
+        _check_level(interval)
+        if dataset is None:
+            parts = [self._counted(self._on_spark(part), F.lit(name)) for part, name in ((a, "a"), (b, "b"))]
+            wanted: list[Path] = [("a",), ("b",)]
+            frame, head = parts[0].unionByName(parts[1]), 1
+        else:
+            paths = self.nodes.paths
+            wanted, head = [paths[find_node(name, paths)] for name in (a, b)], 0
+            frame = self._counted(self._on_spark(dataset))
+        shares = self._shares(frame, wanted, Bootstrap(replicates, self._value("seed"), groupLevel), head)
+        for name, count in zip(wanted, shares.documents, strict=True):
+            if not count:
+                raise InputError(f"no document with a known word is in '{'/'.join(name) or '/'}'; there is nothing to "
+                                 "compare")
+        level = simultaneous(interval, self.k) if simultaneously else interval
+        nested = head == 1 or wanted[0] == wanted[1][: len(wanted[0])] or wanted[1] == wanted[0][: len(wanted[1])]
+        return self._differences(frame, shares.of(np.array([0])), shares.of(np.array([1])), level, [None], nested)
+
+    def compareWithParents(
+        self, dataset: Any, *, interval: float = 0.9, groupLevel: int | None = None, replicates: int = REPLICATES
+    ) -> DataFrame:
+        """Every node of the tree against its parent: the columns of ``compare`` with ``path`` in front.
+
+        a is the node and b its parent. q-values are adjusted for all topics of all nodes.
+        """
+        _check_level(interval)
+        frame = self._counted(self._on_spark(dataset))
+        shares, names = self._node_shares(frame, Bootstrap(replicates, self._value("seed"), groupLevel))
+        index = {path: at for at, path in enumerate(names)}
+        children = np.array([at for at, path in enumerate(names) if path], np.int64)
+        if not len(children):
+            raise InputError("the documents have no groups, so no node has a parent to be compared with")
+        parents = np.array([index[names[at][:-1]] for at in children], np.int64)
+        return self._differences(
+            frame, shares.of(children), shares.of(parents), interval, [names[at] for at in children], True
+        )
+
+    def nodeProportions(self, interval: float | None = None, dataset: Any = None) -> DataFrame:
+        """The document tree: path, level, documents, effectiveSampleSize, proportions.
+
+        With an ``interval``, for example 0.9, and documents, a row per node of the documents: path, level, documents,
+        and the arrays shares, lower and upper. These shares are what the documents say, without the leaning towards the
+        parent that the model's proportions have.
+        """
+        if interval is None:
+            return super().nodeProportions()
+        _check_level(interval)
+        if dataset is None:
+            raise SettingsError("intervals come from documents: nodeProportions(interval=0.9, dataset=documents)")
+        frame = self._counted(self._on_spark(dataset))
+        shares, names = self._node_shares(frame, Bootstrap(seed=self._value("seed")))
+        low, high = shares.intervals(interval)
+        return frame.sparkSession.createDataFrame(pa.table({
+            "path": pa.array([list(path) for path in names], pa.list_(pa.string())),
+            "level": pa.array([len(path) for path in names], pa.int32()),
+            "documents": pa.array(shares.documents.astype(np.int64)),
+            "shares": pa.array(shares.shares.tolist(), pa.list_(pa.float64())),
+            "lower": pa.array(low.tolist(), pa.list_(pa.float64())),
+            "upper": pa.array(high.tolist(), pa.list_(pa.float64())),
+        }))
+
+    def explain(
+        self, dataset: Any, by: str | Sequence[str], *, within: str | Sequence[str] | None = None,
+        interval: float = 0.9, bins: int | None = None, groupLevel: int | None = None, replicates: int = REPLICATES,
+    ) -> DataFrame:
+        """Topic shares for every value of a column, with intervals, and tests for a trend and for any change.
+
+        Parameters
+        ----------
+        dataset : DataFrame of documents with the column.
+        by : the column: a month, an author, a rating. Values that are all numbers are ordered by size, others as text.
+            Several columns stand for every combination of their values.
+        within : only documents at or below this node of the tree.
+        bins : put a column of numbers into so many bins with equally many documents.
+        interval, groupLevel, replicates : as in ``compare``.
+
+        Returns
+        -------
+        DataFrame
+            One row per value and topic: ``value``, ``documents``, ``topic``, ``label``, ``share``, ``lower``,
+            ``upper``, and for the topic over all values ``slope`` (per unit, or per step for text), ``trendQValue`` and
+            ``changeQValue``, adjusted for the number of topics; null where there are fewer than two values.
+        """
+        _check_level(interval)
+        frame = self._on_spark(dataset)
+        groups = column_groups(frame, [by] if isinstance(by, str) else list(by), bins)
+        paths = self.nodes.paths
+        below = paths[find_node(within, paths)]
+        counted = self._counted(frame, groups.value)
+        if below:
+            counted = counted.filter(F.slice("path", 2, len(below)) == F.array(*map(F.lit, below)))
+        found: list[str] = []
+        positions: list[float | None] = []
+
+        def grouped(nodes: Sequence[Path]) -> tuple[np.ndarray, list[Path]]:
+            ordered, places = in_order(sorted({path[0] for path in nodes if path}), groups.position)
+            found.extend(ordered)
+            positions.extend(places)
+            names: list[Path] = [(value,) for value in ordered]
+            place = {value: at for at, value in enumerate(ordered)}
+            return np.array([[place[path[0]] if path else -1] for path in nodes], np.int64), names
+
+        bootstrap = Bootstrap(replicates, self._value("seed"), groupLevel)
+        shares, _ = shares_of(counted, CORPUS_COLUMNS, ScoredTopics.of_model(self.files), bootstrap, grouped, 1)
+        return self._explained(counted, shares, [groups.name(value) for value in found], positions, interval)
+
+    def _explained(
+        self, frame: DataFrame, shares: GroupShares, values: list[str], positions: list[float | None], interval: float
+    ) -> DataFrame:
+        low, high = shares.intervals(interval)
+        known = np.array([at for at, place in enumerate(positions) if place is not None], np.int64)
+        tests: dict[str, Any] = dict.fromkeys(("slope", "trendQValue", "changeQValue"))
+        if len(known) > 1:
+            tests |= change_tests(shares.of(known), np.array([positions[at] for at in known], float))
+        labels, n = self.labels, len(values)
+        kinds = {"slope": pa.float64(), "trendQValue": pa.float64(), "changeQValue": pa.float64()}
+        return frame.sparkSession.createDataFrame(pa.table({
+            "value": pa.array(np.repeat(np.array(values, object), self.k), pa.string()),
+            "documents": pa.array(np.repeat(shares.documents, self.k).astype(np.int64)),
+            "topic": pa.array(np.tile(np.arange(self.k), n), pa.int32()),
+            "label": pa.array(labels * n, pa.string()),
+            "share": pa.array(shares.shares.ravel()), "lower": pa.array(low.ravel()), "upper": pa.array(high.ravel()),
+            **{name: pa.nulls(n * self.k, kind) if tests[name] is None else pa.array(np.tile(tests[name], n))
+               for name, kind in kinds.items()},
+        }))
+
+    def _counted(self, frame: DataFrame, head: Any = None) -> DataFrame:
+        """Ids, paths, word ids and counts of documents; ``head`` is a text column to be put at the head of the path."""
+        ready = self._prepared(frame, scoring=True, counter=self._counter)
+        terms, counts, path = document_columns(ready.frame, ready.columns)
+        path = F.coalesce(path, F.array().cast("array<string>"))
+        name = F.col("`" + ready.columns.id.replace("`", "``") + "`").cast("string") if ready.columns.id else \
+            F.xxhash64(terms, counts, path).cast("string")
+        if head is not None:
+            path = F.concat(F.array(head), path)
+        return ready.frame.select(
+            name.alias("doc_id"), path.alias("path"), terms.alias("terms"), counts.alias("counts")
+        )
+
+    def _shares(self, frame: DataFrame, wanted: list[Path], bootstrap: Bootstrap, head: int) -> GroupShares:
+        shares, _ = shares_of(
+            frame, CORPUS_COLUMNS, ScoredTopics.of_model(self.files), bootstrap,
+            lambda paths: (groups_below(paths, wanted), wanted), head,
+        )
+        return shares
+
+    def _node_shares(self, frame: DataFrame, bootstrap: Bootstrap) -> tuple[GroupShares, list[Path]]:
+        return shares_of(
+            frame, CORPUS_COLUMNS, ScoredTopics.of_model(self.files), bootstrap,
+            lambda paths: (all_nodes(paths), list(paths)),
+        )
+
+    def _differences(
+        self, frame: DataFrame, a: GroupShares, b: GroupShares, level: float, paths: Sequence[Path | None], nested: bool
+    ) -> DataFrame:
+        found = differences(a, b, level, overlapping=nested)
+        n = len(paths)
+        named = {} if paths[0] is None else {
+            "path": pa.array([list(path or ()) for path in paths for _ in range(self.k)], pa.list_(pa.string()))
+        }
+        return frame.sparkSession.createDataFrame(pa.table({
+            **named,
+            "topic": pa.array(np.tile(np.arange(self.k), n), pa.int32()),
+            "label": pa.array(self.labels * n, pa.string()),
+            "shareA": pa.array(a.shares.ravel()), "shareB": pa.array(b.shares.ravel()),
+            "difference": pa.array(found.difference.ravel()), "lower": pa.array(found.lower.ravel()),
+            "upper": pa.array(found.upper.ravel()), "pValue": pa.array(found.p_value.ravel()),
+            "qValue": pa.array(found.q_value.ravel()),
+        }))
+
     def _on_spark(self, dataset: Any) -> DataFrame:
         if is_local(dataset):
             return to_spark(as_table(dataset, self._value("textCol") or TEXT), self._column_names())
         return dataset
+
+
+def _check_level(interval: float) -> None:
+    if not 0.5 <= interval < 1:
+        raise SettingsError(f"`interval` is {interval}; give a probability from 0.5 up to, but not including, 1")

@@ -9,10 +9,7 @@ from spectral_spark.cli.tables import FORMAT, result_lines
 from spectral_spark.cli.verb import Verb
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
     from spectral_spark.cli.run import CommandRun
-    from spectral_spark.ml.hdp import SpectralHDPModel
 
 EXEMPLARS = 5
 LETTERS = 300               # of a text that is shown
@@ -30,10 +27,11 @@ def plan(settings: Namespace) -> list[str]:
 
 
 def run(run: "CommandRun", settings: Namespace) -> None:
+    from spectral_spark.cli.opened import opened
     from spectral_spark.report.topic_names import find_topics
 
     with run.terminal.doing("finding exemplars"):
-        model, documents = opened(run.spark, settings)
+        model, documents = opened(run.spark, settings.corpus, settings.model)
         topics = set(find_topics(settings.topics or (), model.files)) or set(range(model.k))
         found = model.exemplars(documents, settings.n or EXEMPLARS, node=settings.node, depth=settings.depth or 0)
         rows: list[dict[str, Any]] = [row for row in found.toArrow().to_pylist() if row["topic"] in topics]
@@ -46,19 +44,6 @@ def run(run: "CommandRun", settings: Namespace) -> None:
             columns.append("text")
     rows.sort(key=lambda row: (len(row["path"]), row["path"], row["topic"], row["rank"]))
     run.terminal.print(*result_lines(rows, columns, settings.format))
-
-
-def opened(spark: "SparkSession", settings: Namespace) -> tuple["SpectralHDPModel", "DataFrame"]:
-    """The model, and the documents of the corpus in the model's vocabulary."""
-    from spectral_spark import SpectralHDPModel
-    from spectral_spark.ingest.corpus_store import open_corpus
-    from spectral_spark.ingest.translate import in_vocabulary
-
-    corpus = open_corpus(spark, settings.corpus)
-    model = SpectralHDPModel.load(settings.model)
-    columns = {"termsCol": "terms", "countsCol": "counts", "pathCol": "path", "idCol": "doc_id"}
-    model = model.copy({model.getParam(name): value for name, value in columns.items()})
-    return model, in_vocabulary(corpus.documents(), corpus.vocabulary, model.words)
 
 
 VERB = Verb(

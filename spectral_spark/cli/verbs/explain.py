@@ -1,0 +1,85 @@
+"""``spectral-spark explain``: topic shares over time, by author, by any column."""
+
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from spectral_spark.cli.checks import corpus_manifest, input_is_there, model_summary
+from spectral_spark.cli.flags import Flag, fraction, names, whole_number
+from spectral_spark.cli.tables import FORMAT, result_lines
+from spectral_spark.cli.verb import Verb
+from spectral_spark.errors import SettingsError
+
+if TYPE_CHECKING:
+    from spectral_spark.cli.run import CommandRun
+
+INTERVAL = 0.9
+COLUMNS = ("value", "documents", "topic", "label", "share", "lower", "upper", "trendQValue", "changeQValue")
+
+
+def metadata_of(settings: Namespace, manifest: dict[str, Any]) -> tuple[str, str]:
+    """The table with the columns, and its column of document ids: as given, or what the corpus was made from."""
+    made = manifest["settings"]
+    if settings.metadata is None and (made.get("source") != "table" or not made.get("id_col")):
+        raise SettingsError("the corpus was not made from a table with ids; give a table of document ids and columns "
+                            "with --metadata and --id-col")
+    table, key = settings.metadata or made["input"], settings.id_col or made.get("id_col")
+    return table, key or "doc_id"
+
+
+def plan(settings: Namespace) -> list[str]:
+    table, key = metadata_of(settings, corpus_manifest(settings.corpus))
+    summary = model_summary(settings.model)
+    input_is_there(table, "--metadata")
+    return [
+        f"read {', '.join(settings.by)} of every document from '{table}', by its id '{key}'",
+        f"estimate the shares of the {summary['k']} topics of '{settings.model}' for every value, with "
+        f"{settings.interval or INTERVAL:.0%} intervals",
+        f"memory: each worker holds the topics, {summary['terms'] * summary['k'] * 8 / 2**20:,.1f} MiB",
+    ]
+
+
+def run(run: "CommandRun", settings: Namespace) -> None:
+    from spectral_spark.cli.opened import opened, with_metadata
+    from spectral_spark.report.topic_names import find_topics
+
+    with run.terminal.doing("explaining"):
+        model, documents = opened(run.spark, settings.corpus, settings.model)
+        topics = set(find_topics(settings.topics or (), model.files)) or set(range(model.k))
+        described = with_metadata(documents, *metadata_of(settings, corpus_manifest(settings.corpus)))
+        found = model.explain(
+            described, list(settings.by), within=settings.within, interval=settings.interval or INTERVAL,
+            bins=settings.bins, groupLevel=settings.group_level,
+        )
+        rows = [row for row in found.toArrow().to_pylist() if row["topic"] in topics]
+    rows.sort(key=lambda row: row["topic"])                # values stay in their order
+    run.terminal.print(*result_lines(rows, COLUMNS, settings.format))
+
+
+VERB = Verb(
+    name="explain",
+    summary="topic shares by month, author or any column, with intervals",
+    description=(
+        "Topic shares for every value of a column: over time, per author, per rating; with intervals, and two tests\n"
+        "per topic: for a trend over the ordered values, and for any change (q-values, adjusted for the number of\n"
+        "topics).\n"
+        "The columns are read from the table that the corpus was ingested from, or from another one, by document id."
+    ),
+    example="spectral-spark explain --corpus out/corpus --model out/model --by month --within north",
+    flags=(
+        Flag("corpus", "the documents, a corpus as ingest makes it", metavar="CORPUS", required=True),
+        Flag("model", "a fitted model", metavar="MODEL", required=True),
+        Flag("by", "the column; several, separated by commas, stand for every combination of values", names,
+             "COLUMN,…", required=True),
+        Flag("metadata", "a Parquet, JSON lines or CSV table with the columns (default: what was ingested)",
+             metavar="TABLE"),
+        Flag("id-col", "its column of document ids (default: that of ingest)", metavar="COLUMN"),
+        Flag("within", "only documents at or below this node of the tree: REGION/TOWN", metavar="PATH"),
+        Flag("bins", "put a column of numbers into so many bins of equally many documents", whole_number(2), "N"),
+        Flag("topics", "only these topics, by number or label, separated by commas", names, "TOPIC,…"),
+        Flag("interval", f"probability of the intervals (default {INTERVAL})", fraction, "P"),
+        Flag("group-level", "draw whole groups of this level of the tree, not single documents", whole_number(1), "N"),
+        FORMAT,
+    ),
+    plan=plan,
+    run=run,
+)
