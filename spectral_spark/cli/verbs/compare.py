@@ -57,7 +57,7 @@ VERB = Verb(
         "an interval, and a q-value that is adjusted for the number of topics. Uncertainty comes from a seeded\n"
         "Poisson bootstrap over documents in one pass; the leaning of documents towards their node is undone first."
     ),
-    example="spectral-spark compare --corpus out/corpus --model out/model --a north --b south",
+    example="spectral-spark compare --corpus out/corpus --model out/model --a coast --b highlands",
     flags=(
         Flag("corpus", "the documents, a corpus as ingest makes it", metavar="CORPUS", required=True),
         Flag("model", "a fitted model", metavar="MODEL", required=True),

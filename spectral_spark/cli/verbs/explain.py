@@ -64,7 +64,7 @@ VERB = Verb(
         "topics).\n"
         "The columns are read from the table that the corpus was ingested from, or from another one, by document id."
     ),
-    example="spectral-spark explain --corpus out/corpus --model out/model --by month --within north",
+    example="spectral-spark explain --corpus out/corpus --model out/model --by month --within coast",
     flags=(
         Flag("corpus", "the documents, a corpus as ingest makes it", metavar="CORPUS", required=True),
         Flag("model", "a fitted model", metavar="MODEL", required=True),
