@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_limits
 from spectral_spark.answers.exemplars import CANDIDATES, OVERSAMPLED, Exemplar, best_candidates, candidate_rows, thinned
 from spectral_spark.engine.broadcast_cache import hold
 from spectral_spark.engine.documents import DocumentColumns, document_columns
+from spectral_spark.engine.spark_versions import to_arrow
 from spectral_spark.ml.inference import Proportions, path_prefixes
 
 LEAST_WORDS = 5            # documents with fewer known words show nothing
@@ -56,16 +57,18 @@ def find_exemplars(
     def candidates(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return handle().of(batches)
 
-    def merged(table: pa.Table) -> pa.Table:
-        return best_candidates(table, most)
+    def merged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        tables = [pa.Table.from_batches([batch]).cast(CANDIDATES) for batch in batches]
+        if tables:
+            yield from best_candidates(pa.concat_tables(tables), most).to_batches()
 
     terms, counts, path = document_columns(frame, columns)
     documents = frame.select(
         names.cast("string").alias("id"), terms.alias("terms"), counts.alias("counts"),
         path_prefixes(path).alias("prefixes"),
     )
-    found = documents.mapInArrow(candidates, _SCHEMA).groupBy("node", "topic").applyInArrow(merged, _SCHEMA)
-    return thinned(found.toArrow().cast(CANDIDATES), n)
+    found = documents.mapInArrow(candidates, _SCHEMA).repartition("node", "topic").mapInArrow(merged, _SCHEMA)
+    return thinned(to_arrow(found).cast(CANDIDATES), n)
 
 
 def ancestors_of(paths: tuple[tuple[str, ...], ...], depth: int, below: tuple[str, ...] = ()) -> np.ndarray:

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from spectral_spark.answers.groups import all_nodes, groups_below
 from spectral_spark.answers.share_estimates import GroupShares, change_tests, differences, simultaneous
 from spectral_spark.engine.documents import document_columns
+from spectral_spark.engine.spark_versions import frame_from_arrow
 from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.evaluate.evaluation import CORPUS_COLUMNS, ScoredTopics
 from spectral_spark.ml.column_values import column_groups, in_order
@@ -75,7 +76,7 @@ class TopicAnswers(TopicInference):
             "share": pa.array([row.share for row in found], pa.float64()),
             "words": pa.array([row.words for row in found], pa.int64()),
         })
-        return frame.sparkSession.createDataFrame(table)
+        return frame_from_arrow(frame.sparkSession, table)
 
     def compare(
         self, a: Any, b: Any, dataset: Any = None, *, interval: float = 0.9, simultaneously: bool = False,
@@ -151,7 +152,7 @@ class TopicAnswers(TopicInference):
         frame = self._counted(self._on_spark(dataset))
         shares, names = self._node_shares(frame, Bootstrap(seed=self._value("seed")))
         low, high = shares.intervals(interval)
-        return frame.sparkSession.createDataFrame(pa.table({
+        return frame_from_arrow(frame.sparkSession, pa.table({
             "path": pa.array([list(path) for path in names], pa.list_(pa.string())),
             "level": pa.array([len(path) for path in names], pa.int32()),
             "documents": pa.array(shares.documents.astype(np.int64)),
@@ -215,7 +216,7 @@ class TopicAnswers(TopicInference):
             tests |= change_tests(shares.of(known), np.array([positions[at] for at in known], float))
         labels, n = self.labels, len(values)
         kinds = {"slope": pa.float64(), "trendQValue": pa.float64(), "changeQValue": pa.float64()}
-        return frame.sparkSession.createDataFrame(pa.table({
+        return frame_from_arrow(frame.sparkSession, pa.table({
             "value": pa.array(np.repeat(np.array(values, object), self.k), pa.string()),
             "documents": pa.array(np.repeat(shares.documents, self.k).astype(np.int64)),
             "topic": pa.array(np.tile(np.arange(self.k), n), pa.int32()),
@@ -259,7 +260,7 @@ class TopicAnswers(TopicInference):
         named = {} if paths[0] is None else {
             "path": pa.array([list(path or ()) for path in paths for _ in range(self.k)], pa.list_(pa.string()))
         }
-        return frame.sparkSession.createDataFrame(pa.table({
+        return frame_from_arrow(frame.sparkSession, pa.table({
             **named,
             "topic": pa.array(np.tile(np.arange(self.k), n), pa.int32()),
             "label": pa.array(self.labels * n, pa.string()),

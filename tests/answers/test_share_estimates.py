@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from benchmarks.coverage import BALANCED, UNBALANCED, coverage
+from benchmarks.interval_coverage import BALANCED, UNBALANCED, coverage
 from spectral_spark.answers.groups import all_nodes, cluster_hashes, groups_below, units_of
 from spectral_spark.answers.share_estimates import (
     GroupShares,
@@ -106,7 +106,7 @@ def test_groups_and_units() -> None:
 
 @pytest.mark.parametrize("tree", [BALANCED, UNBALANCED])
 def test_intervals_of_differences_cover_the_truth(tree: dict) -> None:
-    """A short run of benchmarks/coverage.py; 12 repetitions have a standard error of two percent."""
+    """A short run of benchmarks/interval_coverage.py; 12 repetitions have a standard error of two percent."""
     drawn, same = coverage(tree, 12), coverage(tree, 12, same=True)
     assert 0.84 <= drawn["difference"] <= 0.97
     assert 0.84 <= same["difference"] <= 0.99

@@ -31,15 +31,16 @@ def plan(settings: Namespace) -> list[str]:
 
 def run(run: "CommandRun", settings: Namespace) -> None:
     from spectral_spark.cli.opened import opened
+    from spectral_spark.engine.spark_versions import to_arrow
 
     with run.terminal.doing("comparing"):
         model, documents = opened(run.spark, settings.corpus, settings.model)
         asked: dict[str, Any] = {"interval": settings.interval or INTERVAL, "groupLevel": settings.group_level}
         if settings.parents:
-            rows = model.compareWithParents(documents, **asked).toArrow().to_pylist()
+            rows = to_arrow(model.compareWithParents(documents, **asked)).to_pylist()
         else:
             found = model.compare(settings.a, settings.b, documents, simultaneously=settings.simultaneously, **asked)
-            rows = found.toArrow().to_pylist()
+            rows = to_arrow(found).to_pylist()
     rows.sort(key=lambda row: -abs(row["difference"]))
     columns = [*(("path",) if settings.parents else ()), *COLUMNS]
     run.terminal.print(*result_lines(rows, columns, settings.format))

@@ -28,13 +28,14 @@ def plan(settings: Namespace) -> list[str]:
 
 def run(run: "CommandRun", settings: Namespace) -> None:
     from spectral_spark.cli.opened import opened
+    from spectral_spark.engine.spark_versions import to_arrow
     from spectral_spark.report.topic_names import find_topics
 
     with run.terminal.doing("finding exemplars"):
         model, documents = opened(run.spark, settings.corpus, settings.model)
         topics = set(find_topics(settings.topics or (), model.files)) or set(range(model.k))
         found = model.exemplars(documents, settings.n or EXEMPLARS, node=settings.node, depth=settings.depth or 0)
-        rows: list[dict[str, Any]] = [row for row in found.toArrow().to_pylist() if row["topic"] in topics]
+        rows: list[dict[str, Any]] = [row for row in to_arrow(found).to_pylist() if row["topic"] in topics]
         columns = ["topic", "label", "path", "rank", "id", "share", "words"]
         if settings.show_text:
             from spectral_spark.ingest.source_text import source_texts

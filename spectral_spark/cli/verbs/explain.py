@@ -40,6 +40,7 @@ def plan(settings: Namespace) -> list[str]:
 
 def run(run: "CommandRun", settings: Namespace) -> None:
     from spectral_spark.cli.opened import opened, with_metadata
+    from spectral_spark.engine.spark_versions import to_arrow
     from spectral_spark.report.topic_names import find_topics
 
     with run.terminal.doing("explaining"):
@@ -50,7 +51,7 @@ def run(run: "CommandRun", settings: Namespace) -> None:
             described, list(settings.by), within=settings.within, interval=settings.interval or INTERVAL,
             bins=settings.bins, groupLevel=settings.group_level,
         )
-        rows = [row for row in found.toArrow().to_pylist() if row["topic"] in topics]
+        rows = [row for row in to_arrow(found).to_pylist() if row["topic"] in topics]
     rows.sort(key=lambda row: row["topic"])                # values stay in their order
     run.terminal.print(*result_lines(rows, COLUMNS, settings.format))
 
