@@ -15,7 +15,7 @@ from scipy.stats import chi2, norm
 from scipy.stats import t as student
 
 _OWN_WEIGHT = 8.0           # so many documents' worth of evidence for the variance over all topics
-MISATTRIBUTED = 0.4         # share of undecided words that may be with the wrong topic (benchmarks/interval_coverage.py)
+MISATTRIBUTED = 0.4         # share of undecided words that may be misattributed (benchmarks/interval_coverage.py)
 _SMALLEST = 1e-12
 
 
