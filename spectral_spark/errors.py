@@ -26,6 +26,10 @@ class SettingsError(SpectralError):
     """A parameter, flag or configuration value is wrong."""
 
 
+class StoreError(InputError, OSError):
+    """A remote store refuses, or cannot be reached; code that handles errors of files handles this one, too."""
+
+
 class FormatError(SpectralError):
     """A saved corpus, model, basis or state is missing parts, damaged, foreign or too new."""
 

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import fs
 
-from spectral_spark.errors import InputError
+from spectral_spark.errors import InputError, StoreError
 
 _CHUNK = 8 << 20                     # bytes per call: the bridge to the JVM copies them several times
 _RENAMING = {"hdfs", "viewfs", "webhdfs", "swebhdfs", "ofs", "maprfs"}         # where a directory is renamed at once
@@ -47,6 +47,8 @@ def hadoop_file_system(uri: str) -> tuple[fs.FileSystem, str] | None:
     handler = HadoopFiles(scheme, jvm, configuration)
     try:
         handler.open(inside)
+    except StoreError as error:
+        raise StoreError(f"cannot reach '{uri}': {error}") from None
     except OSError as error:
         raise InputError(f"cannot reach '{uri}': {error}") from None
     return fs.PyFileSystem(handler), inside.rstrip("/") or inside
@@ -309,7 +311,9 @@ class _java_errors:
             raise FileExistsError(17, "it is there already", self._path) from None
         whole = f"{text}\n{error}"
         remedy = next((said for pattern, said in _REMEDIES if re.search(pattern, whole)), "")
-        raise OSError(f"{remedy} ({_first(text)})" if remedy else f"{_first(text)} ('{self._path}')") from None
+        if remedy:
+            raise StoreError(f"'{self._path}': {remedy} ({_first(text)})") from None
+        raise OSError(f"{_first(text)} ('{self._path}')") from None
 
 
 def _first(text: str) -> str:

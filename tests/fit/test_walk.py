@@ -21,6 +21,7 @@ from spectral_spark.engine.packing import Packing
 from spectral_spark.refine.gibbs import DocumentSample
 
 ROOT = Path(spectral_spark.__file__).parent
+STANDS_IN_FOR_SPARK = "engine/spark_versions.py"
 PAGE = ROOT.parent / "docs" / "architecture.md"
 DOCUMENTS = (DataFrame, pa.Table, pa.RecordBatch, CountBatch, Corpus, CountedCorpus, DocumentFrame, Packing,
              DocumentSample, type(iter([])))
@@ -37,7 +38,7 @@ def watched_files() -> Iterator[list[str]]:
             return
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         name = str(Path(code.co_filename).relative_to(ROOT))
-        if name not in files and any(isinstance(frame.f_locals.get(given), DOCUMENTS) for given in names):
+        if name not in [*files, STANDS_IN_FOR_SPARK] and any(isinstance(frame.f_locals.get(given), DOCUMENTS) for given in names):
             files.append(name)
 
     threading.setprofile(watch)

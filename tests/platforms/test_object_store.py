@@ -11,11 +11,12 @@ import pytest
 from spectral_spark import SpectralHDPModel
 from spectral_spark.cli.run import main
 from spectral_spark.errors import FormatError, InputError
-from spectral_spark.files.directories import new_directory, open_directory, resolve
+from spectral_spark.files.directories import exists, new_directory, open_directory, resolve
 from spectral_spark.files.formats import BASIS_KIND, UNFINISHED
 from spectral_spark.files.hadoop import hadoop_handler
 from spectral_spark.files.locking import only_writer
 from spectral_spark.files.owners import this_owner
+from spectral_spark.files.paths import remove
 from spectral_spark.ingest.demo_corpus import simulate_demo, write_demo
 from tests.platforms.store import Store
 
@@ -111,3 +112,28 @@ def test_passing_faults_are_waited_for(spark: Any, store: Store, fault: str) -> 
         save(f"s3a://data/passing/{fault}")
     saved = open_directory(f"s3a://data/passing/{fault}", BASIS_KIND, 1)
     np.testing.assert_array_equal(saved.read_array("numbers"), np.arange(5.0))
+
+
+@pytest.mark.parametrize("fault", ["throttle", "error", "truncate", "denied"])
+def test_lasting_faults_leave_nothing_that_looks_complete(spark: Any, store: Store, fault: str) -> None:
+    path = f"s3a://data/lasting/{fault}"
+    with store.failing(fault, "PUT", "manifest.json", times=1000), pytest.raises(OSError, match=r"manifest|denied"):
+        save(path)
+    assert not exists(path)
+    save(path)
+
+
+def test_what_is_wrong_with_a_store_is_said_in_one_sentence(spark: Any, store: Store, capsys: Any) -> None:
+    words = ["fit", "--model", "s3a://data/never/model", "--k", "3", "--quiet", "--corpus"]
+    assert main([*words, "s3a://no-such-bucket/corpus"], spark) == 2
+    assert "there is no such bucket" in capsys.readouterr().err
+    with store.failing("expired", "HEAD", "/data/expired", times=1000), \
+            store.failing("expired", "GET", "/data", times=1000):
+        assert main([*words, "s3a://data/expired/corpus"], spark) in (1, 2)
+    said = capsys.readouterr().err
+    assert "expired" in said
+    assert len(said.strip().splitlines()) <= 2
+    assert main([*words, "gs://bucket/corpus"], spark) == 2
+    assert "Spark has no connector for it" in capsys.readouterr().err
+    assert names("s3a://data/never") == []
+    remove("s3a://data/never")
