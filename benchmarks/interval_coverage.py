@@ -1,6 +1,6 @@
 """How often the intervals of topic shares and differences cover the truth, on trees drawn from the model.
 
-    python -m benchmarks.interval_coverage --repetitions 200
+    python benchmarks/interval_coverage.py --repetitions 200
 
 Every repetition draws proportions of the nodes, documents around them and words from known topics, estimates node
 proportions as a fit does (given the topics), and computes 90% intervals. Balanced and unbalanced trees, two levels.

@@ -64,6 +64,7 @@ BENCHMARKS = {benchmark.name: benchmark for benchmark in (
               folder="ibp"),
     Benchmark("ibp_scale", "feature models on millions of rows", folder="ibp"),
     Benchmark("infer", "scoring without Spark beside tomotopy, gensim and transform"),
+    Benchmark("interval_coverage", "how often intervals of shares and differences cover the truth"),
     Benchmark("peers", "ours beside MLlib, scikit-learn, gensim and tomotopy", ("corpus",)),
     Benchmark("driver", "small corpora on the driver beside executors, the same bits", ("corpus",)),
     Benchmark("store", "updates: one per cent, and two hundred in a row", ("corpus",)),
@@ -94,7 +95,7 @@ def main() -> int:
 
 def line(benchmark: Benchmark) -> str:
     needs = f" (needs {' and '.join(f'--{flag}' for flag in benchmark.needs)})" if benchmark.needs else ""
-    return f"{benchmark.name:<13} {benchmark.what}{needs}"
+    return f"{benchmark.name:<18} {benchmark.what}{needs}"
 
 
 def chosen(parser: argparse.ArgumentParser, given: argparse.Namespace) -> list[Benchmark]:

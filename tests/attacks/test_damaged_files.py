@@ -1,7 +1,7 @@
 """Saved corpora, models, moments and bases, damaged at random in a way that their manifests do not show.
 
 Whatever is read is sound, or refused by an error of ours that names a file. ``SPECTRAL_FUZZ_SECONDS`` gives each test
-more than its 5 seconds; a failure names the seed, and ``SPECTRAL_FUZZ_SEED`` begins with it.
+more than its 2 seconds; a failure names the seed, and ``SPECTRAL_FUZZ_SEED`` begins with it.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ from spectral_spark.ingest.simulate import simulate_hdp
 from spectral_spark.moments.basis import Basis
 from tests.simulated_documents import corpus_frame
 
-SECONDS = float(os.environ.get("SPECTRAL_FUZZ_SECONDS", "5"))
+SECONDS = float(os.environ.get("SPECTRAL_FUZZ_SECONDS", "2"))
 FIRST = int(os.environ.get("SPECTRAL_FUZZ_SEED", "0"))
 STRANGE: tuple[Any, ...] = (None, True, -1, 0, 2**70, 1e308, "", "x", "\0", [], {}, [[]], {"": None}, [1, "a", None])
 

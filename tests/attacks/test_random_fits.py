@@ -1,6 +1,6 @@
 """Random documents fitted with random settings: whatever they are, a model is sound or the error is ours.
 
-The test fits for 60 seconds; ``SPECTRAL_FUZZ_SECONDS`` gives it more. Every fit has a seed of its own, which a failure
+The test fits for 25 seconds; ``SPECTRAL_FUZZ_SECONDS`` gives it more. Every fit has a seed of its own, which a failure
 names; ``SPECTRAL_FUZZ_SEED`` repeats that fit as the first one.
 """
 
@@ -18,7 +18,7 @@ from spectral_spark.engine.choose_corpus import SETTING
 from spectral_spark.engine.spark_versions import frame_from_arrow
 from spectral_spark.errors import SpectralError
 
-SECONDS = float(os.environ.get("SPECTRAL_FUZZ_SECONDS", "60"))
+SECONDS = float(os.environ.get("SPECTRAL_FUZZ_SECONDS", "25"))
 FIRST = int(os.environ.get("SPECTRAL_FUZZ_SEED", "0"))
 ODD_COUNTS = (0, -3, 1_000_000, 2_000_000_000, 2**62)
 PATHS: tuple[list[str | None] | None, ...] = ([], ["a"], ["a", "x"], ["b"], ["b", "y", "deep"], [""], None, [None])

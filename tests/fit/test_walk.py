@@ -38,7 +38,8 @@ def watched_files() -> Iterator[list[str]]:
             return
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         name = str(Path(code.co_filename).relative_to(ROOT))
-        if name not in [*files, STANDS_IN_FOR_SPARK] and any(isinstance(frame.f_locals.get(given), DOCUMENTS) for given in names):
+        handed = any(isinstance(frame.f_locals.get(given), DOCUMENTS) for given in names)
+        if handed and name not in [*files, STANDS_IN_FOR_SPARK]:
             files.append(name)
 
     threading.setprofile(watch)

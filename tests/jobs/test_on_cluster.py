@@ -11,6 +11,7 @@ from tests.cluster.standalone import REPOSITORY, StandaloneCluster, submit
 from tests.jobs.corpora import demo_notes, enron_slice
 
 pytestmark = pytest.mark.cluster
+SEVERAL = Path(__file__).parent / "several_verbs.py"
 
 
 class Jobs:
@@ -19,25 +20,34 @@ class Jobs:
     def __init__(self, cluster: StandaloneCluster, package_zip: Path, place: Path) -> None:
         self._cluster, self._zip, self.place = cluster, package_zip, place
 
-    def submit(self, verb: str, *flags: object) -> str:
+    def submit(self, script: Path, *flags: object) -> str:
         done = submit(
-            self._cluster.url, REPOSITORY / "jobs" / f"{verb}.py", [str(flag) for flag in flags], py_files=self._zip,
+            self._cluster.url, script, [str(flag) for flag in flags], py_files=self._zip,
             cwd=self.place, log_config=REPOSITORY / "conf" / "log4j2.properties",
         )
         assert done.returncode == 0, done.stderr[-3000:]
         return done.stdout
 
-    def pipeline(self, ingest: list[object], fit: list[object]) -> dict:
+    def pipeline(self, ingest: list[object], fit: list[object], *, one_application: bool = False) -> dict:
+        """The four verbs, each submitted as a user would, or all in one application, which starts faster."""
         corpus, model = self.place / "corpus", self.place / "model"
-        self.submit("ingest", *ingest, "--output", corpus)
-        ending = self.submit("fit", "--corpus", corpus, "--model", model, *fit)
+        evaluation = self.place / "evaluation.json"
+        commands = [
+            ["ingest", *ingest, "--output", corpus],
+            ["fit", "--corpus", corpus, "--model", model, *fit],
+            ["score", "--corpus", corpus, "--model", model, "--output", self.place / "scores"],
+            ["evaluate", "--corpus", corpus, "--model", model, "--output", evaluation],
+        ]
+        if one_application:
+            (self.place / "commands.json").write_text(json.dumps(commands, default=str))
+            ending = self.submit(SEVERAL, self.place / "commands.json")
+        else:
+            ending = "".join(self.submit(REPOSITORY / "jobs" / f"{verb}.py", *flags) for verb, *flags in commands)
         assert "topics from" in ending
-        self.submit("score", "--corpus", corpus, "--model", model, "--output", self.place / "scores")
-        self.submit("evaluate", "--corpus", corpus, "--model", model, "--output", self.place / "evaluation.json")
         return {
             "corpus": json.loads((corpus / "corpus.json").read_text()),
             "model": json.loads((model / "summary.json").read_text()),
-            "evaluation": json.loads((self.place / "evaluation.json").read_text()),
+            "evaluation": json.loads(evaluation.read_text()),
         }
 
 
@@ -78,7 +88,7 @@ def test_demo(jobs: Jobs) -> None:
 def test_amazon(jobs: Jobs, real_data: Path) -> None:
     found = jobs.pipeline(
         ["--config", REPOSITORY / "conf" / "amazon.toml", "--input", real_data / "amazon_reviews" / "sorted_data_acl"],
-        ["--k", "20", "--refine-passes", "0"],
+        ["--k", "20", "--refine-passes", "0"], one_application=True,
     )
     check(found, jobs.place)
     assert found["corpus"]["read"] == 8000
@@ -92,7 +102,7 @@ def test_a_slice_of_enron(jobs: Jobs, real_data: Path) -> None:
     found = jobs.pipeline(
         ["--source", "enron", "--input", archive, "--vocab-size", "3000", "--min-documents", "5", "--holdout",
          "100/group"],
-        ["--k", "20", "--refine-passes", "1"],
+        ["--k", "20", "--refine-passes", "1"], one_application=True,
     )
     check(found, jobs.place)
     assert found["corpus"]["read"] == 5000
