@@ -68,7 +68,7 @@ check: lint
 	$(BIN)/pytest -q -n 2 --dist loadfile -m "not cluster and not data and not browser" $(FAST) $(ARGS)
 
 test: lint
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=15 $(ARGS)
 
 $(SPARK_VENV)/.installed: pyproject.toml constraints/spark-$(SPARK).txt
 	@test -n "$(SPARK_PYTHON)" || { echo "Spark $(SPARK) needs an older Python; none found (set SPARK_PYTHON=/path/to/python)" >&2; exit 1; }
