@@ -78,3 +78,8 @@ def memory_line(terms: int, columns: int, k: int | str | None = None, *, third: 
     ``third`` tells whether third moments are collected."""
     need = memory_need(terms, columns, k if isinstance(k, int) else None, third=third)
     return f"memory: about {need.driver / GIB:.1f} GiB on the driver, {need.worker / GIB:.1f} GiB in each Python worker"
+
+
+def topics_memory(summary: Mapping[str, Any]) -> str:
+    """The line of a plan that says how much memory the topics take in a worker."""
+    return f"memory: each worker holds the topics, {summary['terms'] * summary['k'] * 8 / 2**20:,.1f} MiB"

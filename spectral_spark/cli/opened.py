@@ -1,5 +1,6 @@
 """A model and documents in its vocabulary, for the verbs that ask a model about documents."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,6 +20,13 @@ def opened(spark: "SparkSession", corpus_path: str, model_path: str) -> tuple["S
     columns = {"termsCol": "terms", "countsCol": "counts", "pathCol": "path", "idCol": "doc_id"}
     model = model.copy({model.getParam(name): value for name, value in columns.items()})
     return model, in_vocabulary(corpus.documents(), corpus.vocabulary, model.words)
+
+
+def wanted_topics(model: "SpectralHDPModel", asked: Iterable[str] | None) -> set[int]:
+    """The topics that were asked for by number or label; all of them if none was."""
+    from spectral_spark.report.topic_names import find_topics
+
+    return set(find_topics(tuple(asked or ()), model.files)) or set(range(model.k))
 
 
 def with_metadata(documents: "DataFrame", table: str, key: str) -> "DataFrame":

@@ -6,10 +6,8 @@ The topic of every word stays with the documents from sweep to sweep; only whole
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from types import TracebackType
 
 import numpy as np
-from typing_extensions import Self
 
 from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.refine.corpus_gibbs import DocumentLengths
@@ -37,14 +35,6 @@ class WordSweeps(ABC):
     @abstractmethod
     def close(self) -> None:
         """Release the words and their topics."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class DriverSweeps(WordSweeps):

@@ -5,6 +5,7 @@ searches topics in a sample of that size; the sweeps that follow draw the topics
 """
 
 import time
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -104,7 +105,7 @@ def _after_sweeps(
     def compute() -> dict[str, np.ndarray]:
         started = time.perf_counter()
         with (run.progress.watch(corpus.packed.spark, f"sampling all, {sweeps} sweeps"),
-              corpus.packed.word_sweeps() as words):
+              closing(corpus.packed.word_sweeps()) as words):
             sampler = CorpusSampler(start, concentration, sweeps, words.lengths(), options, seed=settings.seed)
             for sweep in range(sweeps):
                 sampler.finish(*words.sweep(sampler.kernel, sampler.shared()))

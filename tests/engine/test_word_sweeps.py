@@ -1,6 +1,7 @@
 """Sampling over all documents: the same draws on the driver and on executors, in any partitioning."""
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ def swept(frame: DataFrame, lost_before: int | None = None) -> tuple[Drawn, tupl
             "weights": 1 + np.arange(nodes) % 3, "seed": np.array([7], np.uint64), "cold": np.array([True]),
         }
         found = []
-        with packed.word_sweeps() as words:
+        with closing(packed.word_sweeps()) as words:
             lengths = words.lengths()
             for number in range(SWEEPS):
                 shared |= {"seed": np.array([7 + 10**9 * number], np.uint64), "cold": np.array([number == 0])}

@@ -94,6 +94,9 @@ def test_labels_are_written_edited_and_shown(
     text = Path(path, LABELS_TOML).read_text()
     assert '0 = "contract gas pipe"' in text
     assert "topic 1 (30.0%): frequent: the wind" in (tmp_path / "prompt.txt").read_text()
+    (tmp_path / "prompt.txt").write_text("mine")
+    assert main(["labels", path, "--prompt", str(tmp_path / "prompt.txt")]) == 2
+    assert (tmp_path / "prompt.txt").read_text() == "mine"
     Path(path, LABELS_TOML).write_text(text.replace("contract gas pipe", "Gas \\u001b[2J contracts"))
     assert topic_names(read_model_files(path))[0] == "Gas \x1b[2J contracts"
     capsys.readouterr()

@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from spectral_spark.cli.checks import corpus_manifest, model_summary
+from spectral_spark.cli.checks import corpus_manifest, model_summary, topics_memory
 from spectral_spark.cli.flags import Flag, fraction, whole_number
 from spectral_spark.cli.tables import FORMAT, result_lines
 from spectral_spark.cli.verb import Verb
@@ -25,7 +25,7 @@ def plan(settings: Namespace) -> list[str]:
     return [
         f"compare {what} in the {summary['k']} topics of '{settings.model}', with {settings.interval or INTERVAL:.0%} "
         "intervals",
-        f"memory: each worker holds the topics, {summary['terms'] * summary['k'] * 8 / 2**20:,.1f} MiB",
+        topics_memory(summary),
     ]
 
 

@@ -4,7 +4,7 @@ import json
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from spectral_spark.cli.checks import corpus_manifest, model_summary, output_is_free
+from spectral_spark.cli.checks import corpus_manifest, model_summary, output_is_free, topics_memory
 from spectral_spark.cli.flags import Flag
 from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
@@ -31,7 +31,7 @@ def plan(settings: Namespace) -> list[str]:
         f"predict one half of the words of each of {number(held_out)} held-out documents from the other half, "
         f"with the {summary['k']} topics of '{settings.model}'",
         f"write the loss, the unigram loss and the coherence, for every tree node too, to '{settings.output}'",
-        f"memory: each worker holds the topics, {summary['terms'] * summary['k'] * 8 / 2**20:,.1f} MiB",
+        topics_memory(summary),
     ]
 
 

@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from spectral_spark.cli.checks import corpus_manifest, model_summary
+from spectral_spark.cli.checks import corpus_manifest, model_summary, topics_memory
 from spectral_spark.cli.flags import Flag, names, whole_number
 from spectral_spark.cli.tables import FORMAT, result_lines
 from spectral_spark.cli.verb import Verb
@@ -22,18 +22,17 @@ def plan(settings: Namespace) -> list[str]:
         f"find the {settings.n or EXEMPLARS} documents of '{settings.corpus}' that show each of the {summary['k']} "
         f"topics of '{settings.model}' best",
         *again,
-        f"memory: each worker holds the topics, {summary['terms'] * summary['k'] * 8 / 2**20:,.1f} MiB",
+        topics_memory(summary),
     ]
 
 
 def run(run: "CommandRun", settings: Namespace) -> None:
-    from spectral_spark.cli.opened import opened
+    from spectral_spark.cli.opened import opened, wanted_topics
     from spectral_spark.engine.spark_versions import to_arrow
-    from spectral_spark.report.topic_names import find_topics
 
     with run.terminal.doing("finding exemplars"):
         model, documents = opened(run.spark, settings.corpus, settings.model)
-        topics = set(find_topics(settings.topics or (), model.files)) or set(range(model.k))
+        topics = wanted_topics(model, settings.topics)
         found = model.exemplars(documents, settings.n or EXEMPLARS, node=settings.node, depth=settings.depth or 0)
         rows: list[dict[str, Any]] = [row for row in to_arrow(found).to_pylist() if row["topic"] in topics]
         columns = ["topic", "label", "path", "rank", "id", "share", "words"]

@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from spectral_spark.cli.checks import corpus_manifest, input_is_there, model_summary
+from spectral_spark.cli.checks import corpus_manifest, input_is_there, model_summary, topics_memory
 from spectral_spark.cli.flags import Flag, fraction, names, whole_number
 from spectral_spark.cli.tables import FORMAT, result_lines
 from spectral_spark.cli.verb import Verb
@@ -34,18 +34,17 @@ def plan(settings: Namespace) -> list[str]:
         f"read {', '.join(settings.by)} of every document from '{table}', by its id '{key}'",
         f"estimate the shares of the {summary['k']} topics of '{settings.model}' for every value, with "
         f"{settings.interval or INTERVAL:.0%} intervals",
-        f"memory: each worker holds the topics, {summary['terms'] * summary['k'] * 8 / 2**20:,.1f} MiB",
+        topics_memory(summary),
     ]
 
 
 def run(run: "CommandRun", settings: Namespace) -> None:
-    from spectral_spark.cli.opened import opened, with_metadata
+    from spectral_spark.cli.opened import opened, wanted_topics, with_metadata
     from spectral_spark.engine.spark_versions import to_arrow
-    from spectral_spark.report.topic_names import find_topics
 
     with run.terminal.doing("explaining"):
         model, documents = opened(run.spark, settings.corpus, settings.model)
-        topics = set(find_topics(settings.topics or (), model.files)) or set(range(model.k))
+        topics = wanted_topics(model, settings.topics)
         described = with_metadata(documents, *metadata_of(settings, corpus_manifest(settings.corpus)))
         found = model.explain(
             described, list(settings.by), within=settings.within, interval=settings.interval or INTERVAL,

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 from spectral_spark.cli.checks import input_is_there, model_summary
 from spectral_spark.cli.flags import Flag
 from spectral_spark.cli.verb import Verb
+from spectral_spark.errors import InputError
+from spectral_spark.files.paths import exists
 
 if TYPE_CHECKING:
     from spectral_spark.cli.run import CommandRun
@@ -15,6 +17,8 @@ def plan(settings: Namespace) -> list[str]:
     summary = model_summary(settings.model)
     if settings.input:
         input_is_there(settings.input)
+    if settings.prompt and exists(settings.prompt):
+        raise InputError(f"--prompt '{settings.prompt}' exists; choose another path, or remove it")
     what = f"with those of '{settings.input}'" if settings.input else "with suggestions for topics that have none"
     prompt = [f"write a prompt for a language model to '{settings.prompt}'"] if settings.prompt else []
     return [f"write the labels of {summary['k']} topics to '{settings.model}/labels.toml', {what}", *prompt,
@@ -22,7 +26,7 @@ def plan(settings: Namespace) -> list[str]:
 
 
 def run(run: "CommandRun", settings: Namespace) -> None:
-    from spectral_spark.files.directories import read_file, resolve
+    from spectral_spark.files.directories import read_file, resolve, write_file
     from spectral_spark.files.labels_file import LABELS_TOML, labels_text, parse_labels
     from spectral_spark.files.model_files import read_model_files
     from spectral_spark.report.topic_names import measured_words, naming_prompt, topic_names
@@ -36,7 +40,7 @@ def run(run: "CommandRun", settings: Namespace) -> None:
              for topic in range(k)]
     _write(f"{settings.model}/{LABELS_TOML}", labels_text(labels, hints))
     if settings.prompt:
-        _write(settings.prompt, naming_prompt(files))
+        write_file(settings.prompt, naming_prompt(files).encode())
         run.terminal.say(f"prompt {settings.prompt}: give it to a language model, then --input the answer")
     run.terminal.say(f"labels {settings.model}/{LABELS_TOML}: {k} topics; edit the file, and every output shows them")
 

@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from spectral_spark.cli.checks import corpus_manifest, model_summary, output_is_free
+from spectral_spark.cli.checks import corpus_manifest, model_summary, output_is_free, topics_memory
 from spectral_spark.cli.flags import Flag
 from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
@@ -32,7 +32,7 @@ def plan(settings: Namespace) -> list[str]:
         f"of '{settings.corpus}'",
         f"write each document's topics, the largest with its label, and the share of unknown words as Parquet to "
         f"'{settings.output}'",
-        f"memory: each worker holds the topics, {summary['terms'] * summary['k'] * 8 / 2**20:,.1f} MiB",
+        topics_memory(summary),
     ]
 
 
