@@ -262,10 +262,11 @@ VERB = Verb(
     name="fit",
     summary="find the topics of a corpus and of every node of its tree",
     description=(
-        "Collect the moments of the words in a few passes, turn them into topics on the driver, improve these by\n"
-        "Gibbs sampling on a subset of the documents, and refine them with passes of variational EM whose priors\n"
-        "follow the document tree. The model directory keeps the moments, so that trying another k or solver, or\n"
-        "adding tomorrow's documents, does not need the old documents again."
+        "Collect the moments of the words in a few passes, turn them into topics on the driver, and improve these\n"
+        "with priors that follow the document tree: by Gibbs sampling and passes of variational EM, or, beyond six\n"
+        "million words, by a search in a sample and Gibbs sampling of all words where the documents are. The model\n"
+        "directory keeps the moments, so that trying another k or solver, or adding tomorrow's documents, does not\n"
+        "need the old documents again."
     ),
     example="spectral-spark fit --corpus out/corpus --model out/model --k 50",
     flags=FLAGS,
