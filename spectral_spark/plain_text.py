@@ -31,6 +31,24 @@ def _escaped(letter: str) -> str:
     return letter.encode("unicode_escape").decode("ascii")
 
 
+def no_formula(text: str) -> str:
+    """The text as a cell of CSV that no spreadsheet takes for a formula: an apostrophe goes before ``=``, ``+``, ``-``
+    and ``@``, unless the text is a number.
+
+    Examples
+    --------
+    >>> no_formula("=HYPERLINK(A1)"), no_formula("-1.5"), no_formula("gas")
+    ("'=HYPERLINK(A1)", '-1.5', 'gas')
+    """
+    if not text.lstrip().startswith(("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")):
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text
+
+
 def number(value: float) -> str:
     """A count as people write it: 1,234,567."""
     return f"{value:,.0f}"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
 from spectral_spark.engine.spark_versions import to_arrow
@@ -44,8 +45,10 @@ def contents(documents: DataFrame, vocabulary_fingerprint: str) -> Contents:
 def _sums(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     sums: dict[str, np.ndarray] = {}
     for batch in batches:
-        for split, numbers in _numbers(batch):
-            sums[split] = sums.get(split, 0) + numbers
+        splits, numbers = _numbers(batch)
+        for split in splits.unique().to_pylist():
+            mine = pc.equal(splits, split).to_numpy(zero_copy_only=False)
+            sums[split] = sums.get(split, 0) + numbers[mine].sum(axis=0)
     if sums:
         table = np.array(list(sums.values()))
         yield pa.RecordBatch.from_arrays([
@@ -54,15 +57,20 @@ def _sums(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         ], names=["split", "documents", "tokens", "entries", "limbs"])
 
 
-def _numbers(batch: pa.RecordBatch) -> Iterator[tuple[str, np.ndarray]]:
-    """Split, and (1, tokens, entries, eight limbs), of every document."""
+def _numbers(batch: pa.RecordBatch) -> tuple[pa.Array, np.ndarray]:
+    """The splits, and (1, tokens, entries, eight limbs) of every document."""
     lists = [batch.column(name) for name in ("terms", "counts")]
     terms, counts = (column.flatten().to_numpy(zero_copy_only=False).astype("<i4") for column in lists)
     ends = lists[0].offsets.to_numpy() - lists[0].offsets[0].as_py()
+    ids, words = terms.tobytes(), counts.tobytes()
     named = (batch.column(name).to_pylist() for name in ("doc_id", "path", "split"))
-    for row, (doc_id, path, split) in enumerate(zip(*named, strict=True)):
-        mine = slice(ends[row], ends[row + 1])
-        head = "".join(f"{len(part)}:{part}" for part in (doc_id, split, *path)).encode()
-        digest = hashlib.sha256(b"%d|%s|" % (len(path), head) + terms[mine].tobytes() + counts[mine].tobytes()).digest()
-        limbs = np.frombuffer(digest, ">u4").astype(np.int64)
-        yield split, np.concatenate(([1, counts[mine].sum(dtype=np.int64), mine.stop - mine.start], limbs))
+    digests = []
+    start = 0
+    for doc_id, path, split, end in zip(*named, (4 * ends[1:]).tolist(), strict=True):
+        head = "".join([f"{len(part)}:{part}" for part in (doc_id, split, *path)]).encode()
+        digests.append(hashlib.sha256(b"%d|%s|%b%b" % (len(path), head, ids[start:end], words[start:end])).digest())
+        start = end
+    limbs = np.frombuffer(b"".join(digests), ">u4").reshape(-1, _LIMBS).astype(np.int64)
+    tokens = np.diff(np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))[ends])
+    ones = np.ones(len(tokens), np.int64)
+    return batch.column("split"), np.column_stack([ones, tokens, np.diff(ends), limbs])

@@ -4,6 +4,7 @@ Version 2 adds ``files`` (every Parquet file with its size, rows and the SHA-256
 became of the distinct words). Version 1, written by release 0.1.0, has neither and is still read.
 """
 
+import re
 from typing import Any
 
 from pyarrow import fs
@@ -14,6 +15,7 @@ from spectral_spark.files.paths import exists, resolve
 from spectral_spark.files.safe_reading import parse_json
 
 _LARGEST_MANIFEST = 256 << 20
+_COLUMN_TYPE = re.compile(r"[a-z_]{1,20}(\(\d{1,3}(,\d{1,3})?\))?")
 
 
 def read_manifest(path: str) -> dict[str, Any]:
@@ -31,6 +33,12 @@ def read_manifest(path: str) -> dict[str, Any]:
         )
     _validate(manifest, path)
     return manifest
+
+
+def kept_types(manifest: dict[str, Any]) -> dict[str, str]:
+    """The columns that a corpus carries and their types, from ``corpus.json``; empty if it carries none."""
+    listed = manifest.get("kept_columns")
+    return dict(listed) if isinstance(listed, dict) else {}
 
 
 def _json(filesystem: fs.FileSystem, inside: str, path: str) -> Any:
@@ -61,6 +69,9 @@ def _validate(manifest: dict[str, Any], path: str) -> None:
     unseen = manifest.get("unseen", {"recurring_tokens": 0, "recurring_share": 0})
     _require(isinstance(unseen, dict) and all(_is_number(unseen.get(name)) for name in
                                               ("recurring_tokens", "recurring_share")), "unseen", path)
+    carried = manifest.get("kept_columns", {})
+    _require(isinstance(carried, dict) and all(isinstance(kind, str) and _COLUMN_TYPE.fullmatch(kind)
+                                               for kind in carried.values()), "kept_columns", path)
     if manifest["version"] >= 2:
         files = manifest.get("files")
         _require(isinstance(files, dict) and all(map(_is_file, files.values())), "files", path)

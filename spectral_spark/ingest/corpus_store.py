@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from spectral_spark.files.spark_paths import spark_readable
 from spectral_spark.ingest.corpus_files import DOCUMENTS, check_files
-from spectral_spark.ingest.corpus_manifest import read_manifest
+from spectral_spark.ingest.corpus_manifest import kept_types, read_manifest
 from spectral_spark.ingest.saved_vocabulary import corpus_vocabulary
 
 TRAIN, TEST = "train", "test"
@@ -31,9 +31,19 @@ class Corpus:
     path: str
     manifest: dict[str, Any]
 
-    def documents(self, split: str | None = None) -> DataFrame:
-        """``doc_id, path, terms, counts, split`` of all documents, or of the ``train`` or ``test`` part."""
-        frame = self.spark.read.schema(DOCUMENTS_SCHEMA).parquet(f"{spark_readable(self.path)}/{DOCUMENTS}")
+    @property
+    def kept_columns(self) -> dict[str, str]:
+        """Names and types of the columns that ingest carried along."""
+        return kept_types(self.manifest)
+
+    def documents(self, split: str | None = None, *, kept: bool = False) -> DataFrame:
+        """``doc_id, path, terms, counts, split`` of all documents, or of the ``train`` or ``test`` part.
+
+        With ``kept``, also the columns that ingest carried along.
+        """
+        carried = self.kept_columns if kept else {}
+        columns = [DOCUMENTS_SCHEMA, *(f"`{name.replace('`', '``')}` {kind}" for name, kind in carried.items())]
+        frame = self.spark.read.schema(", ".join(columns)).parquet(f"{spark_readable(self.path)}/{DOCUMENTS}")
         return frame if split is None else frame.filter(F.col("split") == split)
 
     @cached_property

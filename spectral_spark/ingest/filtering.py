@@ -8,8 +8,10 @@ from pyspark.sql import functions as F
 from spectral_spark.errors import InputError
 from spectral_spark.files.spark_paths import Workplace
 from spectral_spark.ingest.ingest_settings import IngestSettings
+from spectral_spark.ingest.kept_columns import KEPT
 
 UNKNOWN = "unknown"
+_MOST_BROADCAST = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -18,12 +20,15 @@ class Screened:
 
     Attributes
     ----------
-    usable : documents to keep (doc_id, path, words, counts).
+    usable : documents to keep (row, doc_id, path, hashes, counts, and columns that are carried along).
+    duplicates : documents that were counted as usable before all documents were known, and are not; None if there are
+        none.
     read : how many documents there were.
     dropped : documents per reason.
     """
 
     usable: DataFrame
+    duplicates: DataFrame | None
     read: int
     dropped: dict[str, int]
 
@@ -32,28 +37,34 @@ class Screened:
         return self.read - sum(self.dropped.values())
 
 
-def screen(counted: DataFrame, settings: IngestSettings, work: Workplace) -> Screened:
+def screen(counted: DataFrame, settings: IngestSettings, work: Workplace, two_keys: bool) -> Screened:
     """Apply the reasons in a fixed order: unreadable, null path, duplicate, empty, too short, duplicate text.
 
     A duplicate has the same whole text as another document; a duplicate text has the same text once quoted mails are
-    removed. Of several copies, the one with the smallest id is kept, independently of the partitioning.
+    removed (``two_keys``: where the two can differ). Of several copies, the one with the smallest id is kept,
+    independently of the partitioning.
     """
+    counted = counted.filter(F.col("term").isNull())
     if settings.missing_path == "unknown":
         counted = counted.withColumn("path", F.transform("path", _named))
     if settings.id_col:
         _refuse_repeated_ids(counted, settings.id_col)
-    before = F.when(F.col("problem").isNotNull(), F.col("problem")).when(_path_missing(), F.lit("null_path"))
-    short = (F.when(F.col("length") == 0, F.lit("empty"))
-             .when(F.col("length") < settings.min_tokens, F.lit("too_short")))
+    alone = F.coalesce("problem", "short")
+    columns = ("row", "doc_id", "path", "hashes", "counts", *(name for name in counted.columns if name == KEPT))
+    usable, duplicates = counted.filter(alone.isNull()).select(*columns), None
     if settings.duplicates_dropped:
-        narrow = counted.select("doc_id", "whole_key", "text_key", before.alias("reason"), short.alias("short"))
-        _with_duplicates(narrow).write.parquet(work.part("reasons"))
-        verdicts = counted.sparkSession.read.schema("doc_id string, reason string").parquet(work.readable("reasons"))
-        usable = counted.join(verdicts.filter(F.col("reason").isNotNull()), "doc_id", "left_anti")
+        narrow = counted.select("row", "doc_id", "whole_key", "text_key", F.col("problem").alias("reason"), "short")
+        _with_duplicates(narrow, two_keys).write.parquet(work.part("reasons"))
+        verdicts = counted.sparkSession.read.schema("row long, reason string").parquet(work.readable("reasons"))
+        tally = _tally(verdicts)
+        copies = tally.get("duplicate", 0) + tally.get("duplicate_text", 0)
+        if copies:
+            rows = verdicts.filter(F.col("reason").startswith("duplicate")).select("row")
+            rows = F.broadcast(rows) if copies <= _MOST_BROADCAST else rows
+            duplicates = usable.join(rows, "row", "left_semi")
+            usable = usable.join(rows, "row", "left_anti")
     else:
-        verdicts = counted.select(F.coalesce(before, short).alias("reason"))
-        usable = counted.filter(F.coalesce(before, short).isNull())
-    tally = {row["reason"]: row["count"] for row in verdicts.groupBy("reason").count().collect()}
+        tally = _tally(counted.select(alone.alias("reason")))
     read = sum(tally.values())
     tally.pop(None, None)
     if settings.missing_path == "error" and tally.get("null_path"):
@@ -61,7 +72,11 @@ def screen(counted: DataFrame, settings: IngestSettings, work: Workplace) -> Scr
             f"document tree: {tally['null_path']:,} documents have a null in their path; drop them "
             "(`missing_path=drop`) or file them under 'unknown' (`missing_path=unknown`)"
         )
-    return Screened(usable.select("doc_id", "path", "words", "counts"), read, dict(sorted(tally.items())))
+    return Screened(usable, duplicates, read, {str(name): count for name, count in sorted(tally.items(), key=str)})
+
+
+def _tally(reasons: DataFrame) -> dict[str | None, int]:
+    return {row["reason"]: row["count"] for row in reasons.groupBy("reason").count().collect()}
 
 
 def _refuse_repeated_ids(counted: DataFrame, column: str) -> None:
@@ -73,13 +88,15 @@ def _refuse_repeated_ids(counted: DataFrame, column: str) -> None:
         )
 
 
-def _with_duplicates(narrow: DataFrame) -> DataFrame:
-    """Reasons including duplicates, by document id; narrow columns only, so that little is shuffled."""
+def _with_duplicates(narrow: DataFrame, two_keys: bool) -> DataFrame:
+    """Reasons including duplicates, by row; narrow columns only, so that little is shuffled."""
     first = _first_of("whole_key", F.col("reason").isNull())
     narrow = narrow.withColumn("reason", F.when(F.col("reason").isNull() & ~first, F.lit("duplicate"))
                                .otherwise(F.coalesce("reason", "short")))
+    if not two_keys:
+        return narrow.select("row", "reason")
     first = _first_of("text_key", F.col("reason").isNull())
-    return narrow.select("doc_id", F.when(F.col("reason").isNull() & ~first, F.lit("duplicate_text"))
+    return narrow.select("row", F.when(F.col("reason").isNull() & ~first, F.lit("duplicate_text"))
                          .otherwise(F.col("reason")).alias("reason"))
 
 
@@ -87,10 +104,6 @@ def _first_of(key: str, usable: Column) -> Column:
     """Whether a usable document has the smallest id of all usable documents with its key."""
     smallest = F.min(F.when(usable, F.col("doc_id"))).over(Window.partitionBy(key))
     return smallest.isNull() | (F.col("doc_id") == smallest)
-
-
-def _path_missing() -> Column:
-    return F.col("path").isNull() | F.exists("path", lambda part: part.isNull() | (part == ""))
 
 
 def _named(part: Column) -> Column:

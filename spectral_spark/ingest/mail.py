@@ -10,9 +10,10 @@ import quopri
 import re
 from base64 import b64decode
 from collections.abc import Iterator
+from datetime import date
 from email.header import decode_header
 from email.message import Message
-from email.utils import parseaddr
+from email.utils import parseaddr, parsedate
 from typing import NamedTuple
 
 from spectral_spark.ingest.text_decoding import decode_text, looks_binary, looks_like_html, plain_text
@@ -35,6 +36,7 @@ class Mail(NamedTuple):
     sender: str | None
     subject: str
     body: str
+    day: date | None = None
 
     @property
     def starts_a_thread(self) -> bool:
@@ -63,7 +65,17 @@ def read_mail(data: bytes) -> Mail | None:
         if kind.startswith("text/html") or looks_like_html(body):
             body = plain_text(body)
     body = body.replace("\r\n", "\n").replace("\r", "\n")
-    return Mail(_address(fields.get("from", "")), _decoded(fields.get("subject", "")), body)
+    return Mail(_address(fields.get("from", "")), _decoded(fields.get("subject", "")), body,
+                _day(fields.get("date", "")))
+
+
+def _day(value: str) -> date | None:
+    """The day that a mail was sent on, in the sender's time; None if that cannot be told."""
+    parts = parsedate(value)
+    try:
+        return date(*parts[:3]) if parts else None
+    except (ValueError, OverflowError):
+        return None
 
 
 def _fields(head: str) -> dict[str, str]:

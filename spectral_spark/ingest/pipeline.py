@@ -14,22 +14,22 @@ from spectral_spark.errors import InputError
 from spectral_spark.files.directories import Staging, staged
 from spectral_spark.files.overwriting import check_apart
 from spectral_spark.files.spark_paths import Workplace
+from spectral_spark.ingest.boilerplate import write_boilerplate
 from spectral_spark.ingest.corpus_files import describe_files
 from spectral_spark.ingest.corpus_fingerprint import Contents, contents
 from spectral_spark.ingest.corpus_manifest import CORPUS_JSON, CORPUS_KIND, CORPUS_VERSION
 from spectral_spark.ingest.corpus_store import DOCUMENTS_SCHEMA, TEST, TRAIN
-from spectral_spark.ingest.count_words import COUNTED, count_words
-from spectral_spark.ingest.filtering import Screened, screen
+from spectral_spark.ingest.counted_words import CountedWords, counted_words
 from spectral_spark.ingest.holdout import Split, split_documents
 from spectral_spark.ingest.ingest_settings import IngestSettings, ShowProgress
-from spectral_spark.ingest.readers.source import Source, read_source, readable_input
+from spectral_spark.ingest.kept_columns import KEPT
+from spectral_spark.ingest.readers.source import Source, read_source
 from spectral_spark.ingest.saved_vocabulary import saved_words
 from spectral_spark.ingest.vocabulary import index_documents
-from spectral_spark.text.tokeniser import Tokeniser, load_stop_words
 
 _LOG = logging.getLogger(__name__)
 _DOCUMENTS_PER_FILE = 16_384
-_SCRATCH = ("raw", "counted", "reasons", "statistics", "candidates")
+_SCRATCH = ("raw", "counted", "reasons", "statistics", "joined", "joined_statistics", "ranks", "candidates")
 
 
 def ingest(spark: SparkSession, settings: IngestSettings, progress: ShowProgress | None = None) -> dict[str, Any]:
@@ -49,18 +49,24 @@ def ingest(spark: SparkSession, settings: IngestSettings, progress: ShowProgress
         work = Workplace(place)
         with stages("read"):
             source = read_source(spark, settings, work, stages.say)
+        if settings.find_boilerplate:
+            with stages("boilerplate"):
+                lines = write_boilerplate(source, settings)
+            stages.say(f"{lines:,} lines in at least {settings.boilerplate_documents:,} documents: see "
+                       f"'{settings.find_boilerplate}'")
         with stages("count"):
-            screened = _count(spark, source, settings, work)
+            words = counted_words(spark, source, settings, work)
+            screened = words.screened
         stages.say(f"read {screened.read:,} documents, {screened.kept:,} usable")
-        if not screened.kept:
-            raise InputError(f"no document of '{settings.input}' can be used: {_reasons(screened.dropped)}")
+        if words.recipe.phrases:
+            stages.say(f"{len(words.recipe.phrases):,} phrases")
         with stages("vocabulary"):
-            split = split_documents(screened.usable, screened.kept, settings, work)
+            split = split_documents(screened.usable, screened.kept, words.statistics, settings, work, words.salt)
         stages.say(f"{len(split.vocabulary):,} words")
         with stages("write"):
-            found = _write(spark, screened, split, settings, work)
+            found = _write(spark, source, words, split, settings, work)
         files = describe_files(work.filesystem, work.inside)
-        manifest = _manifest(settings, source, screened, split, found, files)
+        manifest = _manifest(settings, source, words, split, found, files)
         for name in _SCRATCH:
             work.delete(name)
         Staging(work.filesystem, work.inside).write_json(CORPUS_JSON, manifest)
@@ -96,26 +102,21 @@ class _Stage:
         self._seconds[self._name] = round(time.perf_counter() - self._start, 3)
 
 
-def _count(spark: SparkSession, source: Source, settings: IngestSettings, work: Workplace) -> Screened:
-    tokeniser = Tokeniser(load_stop_words(settings.stop_words), settings.min_word_length)
-    counted = count_words(source, tokeniser, settings.duplicates_dropped)
-    with readable_input(settings.input):
-        counted.write.parquet(work.part("counted"))
-    return screen(spark.read.schema(COUNTED).parquet(work.readable("counted")), settings, work)
-
-
 def _write(
-    spark: SparkSession, screened: Screened, split: Split, settings: IngestSettings, work: Workplace
+    spark: SparkSession, source: Source, words: CountedWords, split: Split, settings: IngestSettings, work: Workplace
 ) -> Contents:
     """Write documents and vocabulary. Files and the order inside them depend on the documents alone."""
-    marked = index_documents(screened.usable, split.vocabulary, settings.min_tokens).withColumn("split", F.lit(TRAIN))
-    if split.test_ids.num_rows:
-        tested = frame_from_arrow(spark, split.test_ids).withColumn("test", F.lit(TEST))
-        marked = (marked.join(F.broadcast(tested), "doc_id", "left")
+    marked = words.screened.usable.withColumn("split", F.lit(TRAIN))
+    if split.test_rows.num_rows:
+        tested = frame_from_arrow(spark, split.test_rows).withColumn("test", F.lit(TEST))
+        marked = (marked.join(F.broadcast(tested), "row", "left")
                   .withColumn("split", F.coalesce("test", "split")).drop("test"))
-    files = -(-screened.kept // _DOCUMENTS_PER_FILE)
-    ordered = marked.repartition(files, "doc_id").sortWithinPartitions("doc_id")
-    ordered.write.option("compression", "zstd").parquet(work.part("documents"))
+    files = -(-words.screened.kept // _DOCUMENTS_PER_FILE)
+    ordered = marked.drop("row").repartition(files, "doc_id").sortWithinPartitions("doc_id")
+    indexed = index_documents(ordered, split.vocabulary, settings.min_tokens, words.salt)
+    carried = [F.col(KEPT)[name].alias(name) for name in (source.kept.names if source.kept else ())]
+    indexed.select("doc_id", "path", "terms", "counts", "split", *carried).write.option(
+        "compression", "zstd").parquet(work.part("documents"))
     _name_files(work)
     Staging(work.filesystem, work.inside).write_table("vocabulary", split.vocabulary.table)
     documents = spark.read.schema(DOCUMENTS_SCHEMA).parquet(work.readable("documents"))
@@ -139,9 +140,10 @@ def _name_files(work: Workplace) -> None:
 
 
 def _manifest(
-    settings: IngestSettings, source: Source, screened: Screened, split: Split, found: Contents,
+    settings: IngestSettings, source: Source, words: CountedWords, split: Split, found: Contents,
     files: dict[str, dict[str, Any]],
 ) -> dict[str, Any]:
+    screened, recipe = words.screened, words.recipe
     kept = sum(found.documents.values())
     dropped = dict(screened.dropped)
     if screened.kept > kept:
@@ -164,6 +166,9 @@ def _manifest(
         **({"words": cuts.for_manifest()} if cuts else {}),
         **({"unseen": asdict(unseen)} if unseen else {}),
         **({} if cut_words is None else {"cut_words": list(cut_words)}),
+        **({} if recipe.plain or settings.ready_made else {"text": recipe.as_dict()}),
+        **({} if source.kept is None else {"kept_columns": {field.name: field.dataType.simpleString()
+                                                            for field in source.kept.fields}}),
         "vocabulary_fingerprint": split.vocabulary.fingerprint,
         "fingerprint": found.fingerprint,
         "files": files,

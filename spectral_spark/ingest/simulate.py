@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
 from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.data.hashing import GOLDEN_GAMMA, mixed_bits
@@ -35,6 +36,16 @@ class SimulatedCorpus:
     root_weights: np.ndarray
     node_proportions: np.ndarray
     document_proportions: np.ndarray
+
+    def table(self) -> pa.Table:
+        """The documents as a corpus on disk has them: doc_id, path, terms, counts."""
+        starts = pa.array(self.batch.indptr, pa.int32())
+        return pa.table({
+            "doc_id": [f"d{i}" for i in range(self.batch.n_documents)],
+            "path": pa.array([list(self.tree.paths[node]) for node in self.batch.nodes], pa.list_(pa.string())),
+            "terms": pa.ListArray.from_arrays(starts, pa.array(self.batch.terms, pa.int32())),
+            "counts": pa.ListArray.from_arrays(starts, pa.array(self.batch.counts.astype(np.int32))),
+        })
 
 
 def random_topics(vocab_size: int, k: int, seed: int, *, concentration: float = 0.1) -> np.ndarray:

@@ -14,6 +14,7 @@ from spectral_spark.files.paths import exists
 from spectral_spark.files.spark_paths import Workplace
 from spectral_spark.ingest.ingest_settings import IngestSettings
 from spectral_spark.ingest.readers.source import BatchParser, read_source, readable_input
+from spectral_spark.ingest.table_names import table_in_catalog
 
 _TEXTS = "doc_id string, text string"
 
@@ -23,7 +24,7 @@ def source_texts(spark: SparkSession, manifest: dict[str, Any], ids: Collection[
     settings = _settings(manifest)
     if settings.ready_made:
         raise InputError("the corpus was made from counts of words, so there is no text to show")
-    if not exists(settings.input):
+    if not table_in_catalog(settings.input, settings.format) and not exists(settings.input):
         raise InputError(f"the texts were at '{settings.input}', where there is nothing now; without the text the ids "
                          "still name the documents")
     with tempfile.TemporaryDirectory(prefix="spectral-spark-") as scratch, readable_input(settings.input):
@@ -37,7 +38,10 @@ def _settings(manifest: dict[str, Any]) -> IngestSettings:
     given = manifest["settings"]
     known = {field.name for field in fields(IngestSettings)}
     values = {name: value for name, value in given.items() if name in known and value is not None}
-    return IngestSettings(**{**values, "output": "unused", "path_cols": tuple(values.get("path_cols") or ())})
+    if (version := manifest.get("notes", {}).get("table_version")) is not None:
+        values["table_version"] = version                   # the texts of the documents that were read, not newer ones
+    return IngestSettings(**{**values, "output": "unused", "path_cols": tuple(values.get("path_cols") or ()),
+                             "keep_cols": (), "find_boilerplate": None})
 
 
 class _Texts:

@@ -11,6 +11,8 @@ from pyarrow.dataset import dataset
 from spectral_spark.errors import InputError
 from spectral_spark.files.directories import resolve
 from spectral_spark.ingest.ingest_settings import IngestSettings
+from spectral_spark.ingest.json_columns import first_json_columns
+from spectral_spark.ingest.table_names import LAKES, table_in_catalog, table_kind
 
 _ENDINGS = {"parquet": "parquet", "json": "json", "jsonl": "json", "ndjson": "json", "csv": "csv", "tsv": "csv"}
 _HEADER_BYTES = 1 << 20
@@ -28,7 +30,7 @@ def table_format(settings: IngestSettings) -> tuple[str, str]:
 
 def wanted_columns(settings: IngestSettings) -> list[str]:
     """The columns that the settings name."""
-    columns = [settings.text_col, settings.tokens_col, settings.id_col, *settings.path_cols]
+    columns = [settings.text_col, settings.tokens_col, settings.id_col, *settings.path_cols, *settings.keep_cols]
     return [name for name in columns if name is not None]
 
 
@@ -58,13 +60,18 @@ def check_columns(present: list[str], settings: IngestSettings) -> None:
 
 
 def check_table(settings: IngestSettings) -> None:
-    """Refuse wrong column names of Parquet and CSV tables; of JSON lines, only reading all of them tells."""
+    """Refuse wrong column names of files as far as their beginning tells. Only Spark knows the columns of a table of a
+    catalogue, and of Delta and Iceberg tables."""
+    if table_in_catalog(settings.input, settings.format) or table_kind(settings.input, settings.format) in LAKES:
+        return
     kind, separator = table_format(settings)
     present = None
     if kind == "parquet":
         present = _parquet_columns(settings.input)
     elif kind == "csv":
         present = _header(settings.input, separator)
+    elif kind == "json":
+        present = first_json_columns(settings.input, table_files(settings.input))
     if present is not None:
         check_columns(present, settings)
 

@@ -1,13 +1,14 @@
 """The words of the corpus: chosen from the training documents, in an order that depends on nothing else."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, IntegerType, StructField, StructType
 
 from spectral_spark.data.hashing import vocabulary_fingerprint
 from spectral_spark.engine.spark_versions import frame_from_arrow, to_arrow
@@ -15,11 +16,13 @@ from spectral_spark.errors import InputError
 from spectral_spark.ingest.ingest_settings import IngestSettings
 from spectral_spark.ingest.saved_vocabulary import SavedWords
 from spectral_spark.ingest.word_cuts import WordCuts, word_cuts
+from spectral_spark.ingest.word_statistics import binary_values
+from spectral_spark.text.word_numbers import word_hashes
+
+_INTEGERS = ArrayType(IntegerType())
 
 SCHEMA = pa.schema([("term_id", pa.int32()), ("term", pa.string()), ("documents", pa.int64()),
                     ("occurrences", pa.int64())])
-
-STATISTICS = "term string, documents long, occurrences long"
 
 
 @dataclass(frozen=True)
@@ -73,13 +76,6 @@ class Vocabulary:
         return vocabulary_fingerprint(self.terms.to_pylist())
 
 
-def term_statistics(documents: DataFrame) -> DataFrame:
-    """For each word the documents it is in and its occurrences: ``term, documents, occurrences``."""
-    pairs = documents.select(F.explode(F.arrays_zip("words", "counts")).alias("pair"))
-    return (pairs.groupBy(F.col("pair.words").alias("term"))
-            .agg(F.count("*").alias("documents"), F.sum("pair.counts").alias("occurrences")))
-
-
 def choose_vocabulary(
     everything: DataFrame, held_out: DataFrame | None, n_training: int, settings: IngestSettings
 ) -> Vocabulary:
@@ -87,11 +83,12 @@ def choose_vocabulary(
 
     Parameters
     ----------
-    everything, held_out : ``term_statistics`` of all documents and of the test documents among them; the training
+    everything, held_out : statistics of the words of all documents and of the test documents among them; the training
         part is the difference.
     n_training : number of training documents.
     """
-    training = _training(everything, held_out)
+    # held-out documents only make words rarer, so rare words need no look at them
+    training = _training(everything.filter(F.col("documents") >= settings.min_documents), held_out)
     most = _most(n_training, settings)
     rows = to_arrow(
         training.filter(F.col("documents").between(settings.min_documents, most))
@@ -105,8 +102,16 @@ def choose_vocabulary(
         )
     ids = pa.array(np.arange(rows.num_rows, dtype=np.int32))
     table = pa.table([ids, rows["term"], rows["documents"], rows["occurrences"]], names=SCHEMA.names)
-    cuts = word_cuts(training, n_training, settings.min_documents, most, rows.num_rows)
-    return Vocabulary(table.cast(SCHEMA).combine_chunks(), cuts=cuts)
+    return Vocabulary(table.cast(SCHEMA).combine_chunks())
+
+
+def with_cuts(
+    vocabulary: Vocabulary, everything: DataFrame, held_out: DataFrame | None, n_training: int,
+    settings: IngestSettings,
+) -> Vocabulary:
+    """The vocabulary with what became of all other words; arguments as of ``choose_vocabulary``."""
+    most, training = _most(n_training, settings), _training(everything, held_out)
+    return replace(vocabulary, cuts=word_cuts(training, n_training, settings.min_documents, most, len(vocabulary)))
 
 
 def given_vocabulary(
@@ -153,24 +158,21 @@ def _training(everything: DataFrame, held_out: DataFrame | None) -> DataFrame:
     """Statistics of all documents less those of the test documents."""
     if held_out is None:
         return everything
-    tested = held_out.select("term", F.col("documents").alias("d"), F.col("occurrences").alias("o"))
-    return everything.join(F.broadcast(tested), "term", "left").select(
+    tested = held_out.groupBy("hash").agg(F.sum("documents").alias("d"), F.sum("occurrences").alias("o"))
+    return everything.join(F.broadcast(tested), "hash", "left").select(
         "term",
         (F.col("documents") - F.coalesce("d", F.lit(0))).alias("documents"),
         (F.col("occurrences") - F.coalesce("o", F.lit(0))).alias("occurrences"),
     )
 
 
-INDEXED = "doc_id string, path array<string>, terms array<int>, counts array<int>"
-_INDEXED_SCHEMA = pa.schema([("doc_id", pa.string()), ("path", pa.list_(pa.string())), ("terms", pa.list_(pa.int32())),
-                             ("counts", pa.list_(pa.int32()))])
-
-
 @dataclass(frozen=True)
 class Indexer:
-    """Words to ids, vectorised over a batch; words outside the vocabulary fall out, then documents left too short."""
+    """Hashes of words to ids, vectorised over a batch; words outside the vocabulary fall out, then documents left too
+    short. Other columns stay as they are.
+    """
 
-    terms: pa.Array
+    hashes: pa.Array
     min_tokens: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -178,28 +180,35 @@ class Indexer:
             yield self._indexed(batch)
 
     def _indexed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        words = batch.column("words")
-        owner = np.repeat(np.arange(batch.num_rows), pc.list_value_length(words).to_numpy(zero_copy_only=False))
-        ids = pc.fill_null(pc.index_in(words.flatten(), self.terms), -1).to_numpy(zero_copy_only=False)
-        counts = batch.column("counts").flatten().to_numpy(zero_copy_only=False)
+        hashes, starts = binary_values(batch.column("hashes"), np.int64)
+        counts, _ = binary_values(batch.column("counts"), np.int32)
+        owner = np.repeat(np.arange(batch.num_rows), np.diff(starts))
+        ids = pc.fill_null(pc.index_in(pa.array(hashes), self.hashes), -1).to_numpy(zero_copy_only=False)
         known = ids >= 0
         owner, ids, counts = owner[known], ids[known], counts[known]
         length = np.bincount(owner, weights=counts, minlength=batch.num_rows)
         kept = length >= self.min_tokens
         mine = kept[owner]
-        order = np.lexsort((ids[mine], owner[mine]))
+        order = np.argsort(owner[mine] * len(self.hashes) + ids[mine])      # by document, then by id
         owner, ids, counts = owner[mine][order], ids[mine][order], counts[mine][order]
         sizes = np.bincount(owner, minlength=batch.num_rows)[kept]
         offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int32)
         mask = pa.array(kept)
-        return pa.RecordBatch.from_arrays([
-            batch.column("doc_id").filter(mask), batch.column("path").filter(mask),
-            pa.ListArray.from_arrays(offsets, pa.array(ids, pa.int32())),
-            pa.ListArray.from_arrays(offsets, pa.array(counts, pa.int32())),
-        ], schema=_INDEXED_SCHEMA)
+        indexed = {"hashes": ("terms", ids), "counts": ("counts", counts)}
+        names, arrays = [], []
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            new, values = indexed.get(name, (name, None))
+            names.append(new)
+            arrays.append(column.filter(mask) if values is None
+                          else pa.ListArray.from_arrays(offsets, pa.array(values, pa.int32())))
+        return pa.RecordBatch.from_arrays(arrays, names=names)
 
 
-def index_documents(documents: DataFrame, vocabulary: Vocabulary, min_tokens: int) -> DataFrame:
-    """Documents as sorted term ids and counts (``INDEXED``); those with fewer known words than ``min_tokens`` go."""
-    columns = documents.select("doc_id", "path", "words", "counts")
-    return columns.mapInArrow(Indexer(vocabulary.terms, min_tokens), INDEXED)
+def index_documents(documents: DataFrame, vocabulary: Vocabulary, min_tokens: int, salt: int) -> DataFrame:
+    """Documents with sorted term ids and counts in the place of hashes; those with fewer known words than
+    ``min_tokens`` go.
+    """
+    fields = [StructField("terms", _INTEGERS) if field.name == "hashes" else
+              StructField("counts", _INTEGERS) if field.name == "counts" else field for field in documents.schema]
+    hashes = pa.array(word_hashes(vocabulary.terms.to_pylist(), salt))
+    return documents.mapInArrow(Indexer(hashes, min_tokens), StructType(fields))

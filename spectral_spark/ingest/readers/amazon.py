@@ -8,6 +8,10 @@ Bytes are latin-1 in both.
 import html
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import datetime
+from functools import partial
+from typing import Any
 
 import pyarrow as pa
 from pyarrow import fs
@@ -18,12 +22,15 @@ from spectral_spark.files.spark_paths import Workplace
 from spectral_spark.ingest.archive import Member
 from spectral_spark.ingest.ingest_settings import IngestSettings, ShowProgress
 from spectral_spark.ingest.input_files import compact, open_input
+from spectral_spark.ingest.kept_columns import kept_schema, with_kept
 from spectral_spark.ingest.readers.source import LARGEST_COUNT, Source, documents
 from spectral_spark.text.tokeniser import Tokeniser, load_stop_words
 
 RAW, PROCESSED = "sorted_data_acl", "processed_acl"
 POLARITIES = ("negative", "positive")
 _FIELD = re.compile(r"^<(title|review_text)>[ \t]*\n(.*?)(?:^</\1>|\Z)", re.MULTILINE | re.DOTALL)
+
+_DETAIL = re.compile(r"^<(rating|date|reviewer|asin)>[ \t]*\n(.*?)(?:^</\1>|\Z)", re.MULTILINE | re.DOTALL)
 
 
 def read(spark: SparkSession, settings: IngestSettings, work: Workplace, say: ShowProgress) -> Source:
@@ -39,10 +46,13 @@ def read(spark: SparkSession, settings: IngestSettings, work: Workplace, say: Sh
     reviews = _raw_reviews if layout == RAW else _processed_reviews
     rows, total = compact(spark, _members(root, files, reviews, settings.max_document_bytes), work)
     say(f"found {total:,} reviews")
-    parse = parse_raw if layout == RAW else _WordParser(
-        Tokeniser(load_stop_words(settings.stop_words), settings.min_word_length)
+    if layout == PROCESSED and settings.keep_cols:
+        raise InputError(f"{PROCESSED} has words only, and no '{settings.keep_cols[0]}' to keep; give {RAW}")
+    parse = partial(parse_raw, keep=settings.keep_cols) if layout == RAW else _WordParser(
+        Tokeniser(load_stop_words(settings.stop_word_lists), settings.min_word_length)
     )
-    return Source(rows, parse, {"layout": layout, "files_left_aside": left_aside})
+    notes = {"layout": layout, "files_left_aside": left_aside}
+    return Source(rows, parse, notes, kept=kept_schema(settings.keep_cols))
 
 
 def _root(path: str) -> str:
@@ -124,11 +134,12 @@ def _processed_reviews(content: bytes) -> Iterator[bytes]:
             yield line
 
 
-def parse_raw(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Raw reviews to documents: title and text."""
+def parse_raw(batch: pa.RecordBatch, keep: tuple[str, ...] = ()) -> pa.RecordBatch:
+    """Raw reviews to documents: title and text, with the columns to keep."""
     names, problems = batch.column("name").to_pylist(), batch.column("problem").to_pylist()
-    texts = [None if content is None else _raw_text(content) for content in batch.column("content").to_pylist()]
-    return documents(
+    contents = batch.column("content").to_pylist()
+    texts = [None if content is None else _raw_text(content) for content in contents]
+    found = documents(
         doc_id=names,
         path=[name.split("/")[:2] for name in names],
         text=texts,
@@ -136,6 +147,19 @@ def parse_raw(batch: pa.RecordBatch) -> pa.RecordBatch:
             problem or ("unreadable" if text is None else None) for problem, text in zip(problems, texts, strict=True)
         ],
     )
+    return with_kept(found, keep, map(_details, contents)) if keep else found
+
+
+def _details(content: bytes | None) -> dict[str, Any]:
+    """What a review says about itself; what cannot be read is null."""
+    fields = {name: value.strip() for name, value in _DETAIL.findall((content or b"").decode("latin-1"))}
+    details: dict[str, Any] = {"reviewer": fields.get("reviewer") or None, "product": fields.get("asin") or None}
+    with suppress(ValueError):
+        details["rating"] = float(fields.get("rating", ""))
+    with suppress(ValueError):
+        details["date"] = datetime.strptime(fields.get("date", ""), "%B %d, %Y").date()
+        details["month"] = f"{details['date']:%Y-%m}"
+    return details
 
 
 def _raw_text(content: bytes) -> str | None:

@@ -6,7 +6,8 @@ the subject when the mail starts a thread.
 
 import hashlib
 from collections.abc import Iterator
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyarrow import fs
@@ -17,6 +18,7 @@ from spectral_spark.files.spark_paths import Workplace
 from spectral_spark.ingest.archive import Limits, Member, members
 from spectral_spark.ingest.ingest_settings import IngestSettings, ShowProgress
 from spectral_spark.ingest.input_files import compact, directory_files, open_input
+from spectral_spark.ingest.kept_columns import kept_schema, with_kept
 from spectral_spark.ingest.mail import Mail, read_mail
 from spectral_spark.ingest.quoting import own_words
 from spectral_spark.ingest.readers.source import Source, documents
@@ -32,7 +34,8 @@ def read(spark: SparkSession, settings: IngestSettings, work: Workplace, say: Sh
     if not total:
         raise InputError(f"'{settings.input}' contains no files; give the Enron tar.gz or its maildir")
     say(f"compacted {total:,} mails")
-    return Source(rows, parse_batch)
+    parse = partial(parse_batch, keep=settings.keep_cols)
+    return Source(rows, parse, kept=kept_schema(settings.keep_cols), two_keys=True)
 
 
 def _mails(settings: IngestSettings) -> Iterator[Member]:
@@ -59,15 +62,15 @@ def _renamed(member: Member) -> Member:
     return Member("/".join(parts), None if problem else member.content, problem)
 
 
-def parse_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Raw mails to documents."""
+def parse_batch(batch: pa.RecordBatch, keep: tuple[str, ...] = ()) -> pa.RecordBatch:
+    """Raw mails to documents, with the columns to keep: ``date``, ``month`` and ``sender``."""
     names: list[str] = batch.column("name").to_pylist()
     problems: list[str | None] = batch.column("problem").to_pylist()
     parsed = [
         None if problem else _readable(name, content.as_py())
         for name, content, problem in zip(names, batch.column("content"), problems, strict=True)
     ]
-    return documents(
+    found = documents(
         doc_id=names,
         path=[mail and mail.path for mail in parsed],
         text=[mail and mail.text for mail in parsed],
@@ -75,6 +78,7 @@ def parse_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
         text_key=[mail and mail.text_key for mail in parsed],
         problem=[problem or (None if mail else "unreadable") for problem, mail in zip(problems, parsed, strict=True)],
     )
+    return with_kept(found, keep, (mail.kept if mail else {} for mail in parsed))
 
 
 class _Document(NamedTuple):
@@ -82,6 +86,7 @@ class _Document(NamedTuple):
     text: str
     whole_key: bytes
     text_key: bytes
+    kept: dict[str, Any]
 
 
 def _readable(name: str, content: bytes) -> _Document | None:
@@ -93,7 +98,9 @@ def _readable(name: str, content: bytes) -> _Document | None:
         text = f"{mail.subject}\n{words}" if mail.starts_a_thread else words
         whole_key = body_key(mail.body)
         text_key = whole_key if len(words) == len(mail.body) else body_key(words)
-        return _Document(_path(name, mail), text, whole_key, text_key)
+        month = f"{mail.day:%Y-%m}" if mail.day else None
+        kept = {"date": mail.day, "month": month, "sender": mail.sender}
+        return _Document(_path(name, mail), text, whole_key, text_key, kept)
     except Exception:                                 # the archive is untrusted: one bad mail must not stop the run
         return None
 

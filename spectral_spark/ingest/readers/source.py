@@ -8,9 +8,9 @@ from importlib import import_module
 from typing import Any
 
 import pyarrow as pa
-from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from spectral_spark.errors import InputError
 from spectral_spark.files.spark_paths import Workplace
@@ -44,11 +44,16 @@ class Source:
     rows : raw rows; with no ``parse`` they already have (some of) the columns of ``DOCUMENT_SCHEMA``.
     parse : turns a batch of raw rows into documents; runs on the executors, in the same pass as the tokeniser.
     notes : what a reader wants the manifest to say besides the counts (files it left aside, the format it found).
+    kept : types of the columns that are carried along; they are in a column ``kept`` of the rows, or of what ``parse``
+        returns.
+    two_keys : whether the whole of a document and the part that is kept have keys of their own.
     """
 
     rows: DataFrame
     parse: BatchParser | None = None
     notes: dict[str, Any] = field(default_factory=dict)
+    kept: StructType | None = None
+    two_keys: bool = False
 
 
 def documents(**columns: Any) -> pa.RecordBatch:
@@ -72,7 +77,9 @@ def readable_input(path: str) -> Iterator[None]:
     """Turn a Spark failure while reading the input into one line that names the input and the cause."""
     try:
         yield
-    except (PySparkException, Py4JJavaError) as error:
+    except Exception as error:
+        if not isinstance(error, PySparkException) and type(error).__name__ != "Py4JJavaError":     # py4j may be absent
+            raise
         text = str(error)
         causes = re.findall(r"^Caused by: (?:[\w$]+\.)*([^\n]{1,300})", text, re.MULTILINE)
         reason = causes[-1] if causes else text.split("\n")[0][:300]

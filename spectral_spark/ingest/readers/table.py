@@ -1,8 +1,11 @@
-"""Tables: Parquet, JSON lines or CSV, with a text or a token column, path columns and an id column.
+"""Tables: Parquet, JSON lines, CSV, Delta, Iceberg, or a name of Spark's catalogue, with a text or a token column, path
+columns and an id column.
 
 Lines that are no JSON or have the wrong number of CSV fields are counted as unreadable. Without an id column a
 document is named by a hash of its content, so that its name does not depend on where the row stands.
 """
+
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
@@ -11,6 +14,8 @@ from pyspark.sql.types import ArrayType, StringType, StructType
 from spectral_spark.errors import InputError
 from spectral_spark.files.spark_paths import Workplace, spark_readable
 from spectral_spark.ingest.ingest_settings import IngestSettings, ShowProgress
+from spectral_spark.ingest.kept_columns import KEPT, table_schema
+from spectral_spark.ingest.lake_tables import find_table, open_version
 from spectral_spark.ingest.readers.json_lines import CORRUPT, open_json, with_corrupt
 from spectral_spark.ingest.readers.source import Source, readable_input
 from spectral_spark.ingest.table_schema import check_columns, table_format, wanted_columns
@@ -20,21 +25,37 @@ _STRINGS = ArrayType(StringType())
 
 def read(spark: SparkSession, settings: IngestSettings, work: Workplace, say: ShowProgress) -> Source:
     """Rows of the table as documents."""
-    kind, separator = table_format(settings)
-    say(f"reading {kind} rows from {settings.input}")
-    with readable_input(settings.input):
-        frame = _open(spark, settings, kind, separator)
+    frame, notes = _rows(spark, settings, say)
+    kind = notes["format"]
     check_columns([name for name in frame.columns if name != CORRUPT], settings)
     content = _content(frame, settings)
     path = _path(frame, settings.path_cols)
-    corrupt = _quoted(CORRUPT).isNotNull() if kind != "parquet" else F.lit(False)
+    corrupt = _quoted(CORRUPT).isNotNull() if kind in ("json", "csv") else F.lit(False)
     problem = F.when(corrupt, F.lit("unreadable"))
     given = F.lit(None).cast("string")
     if settings.id_col:
         given = _quoted(settings.id_col).cast("string")
         problem = problem.when(given.isNull(), F.lit("null_id"))
-    named = frame.select(given.alias("given"), path.alias("path"), content, problem.alias("problem"))
-    return Source(_with_ids(named, settings), notes={"format": kind})
+    types = table_schema(frame.schema, settings.keep_cols)
+    kept = [F.struct(*map(_quoted, settings.keep_cols)).alias(KEPT)] if types else []
+    named = frame.select(given.alias("given"), path.alias("path"), content, problem.alias("problem"), *kept)
+    return Source(_with_ids(named, settings), notes=notes, kept=types)
+
+
+def _rows(spark: SparkSession, settings: IngestSettings, say: ShowProgress) -> tuple[DataFrame, dict[str, Any]]:
+    """The rows as they are, and what the corpus should say about where they came from."""
+    if table := find_table(spark, settings.input, settings.format):
+        frame, notes = open_version(spark, table, settings.table_version)
+        version = f", version {notes['table_version']}" if "table_version" in notes else ""
+        say(f"reading the {table.kind} table {settings.input}{version}")
+        return frame, notes
+    if settings.table_version is not None:
+        raise InputError(f"'{settings.input}' is no Delta or Iceberg table, so it has no versions; leave out "
+                         "`table_version`")
+    kind, separator = table_format(settings)
+    say(f"reading {kind} rows from {settings.input}")
+    with readable_input(settings.input):
+        return _open(spark, settings, kind, separator), {"format": kind}
 
 
 def _open(spark: SparkSession, settings: IngestSettings, kind: str, separator: str) -> DataFrame:
@@ -88,7 +109,8 @@ def _with_ids(named: DataFrame, settings: IngestSettings) -> DataFrame:
         number = F.row_number().over(Window.partitionBy("hash").orderBy("hash"))
         named = named.withColumn("hash", hashed).withColumn("number", number)
         doc_id = F.concat("hash", F.lit("-"), F.col("number").cast("string"))
-    return named.select(doc_id.alias("doc_id"), "path", content, "problem")
+    kept = [name for name in named.columns if name == KEPT]
+    return named.select(doc_id.alias("doc_id"), "path", content, "problem", *kept)
 
 
 def _quoted(name: str) -> Column:
