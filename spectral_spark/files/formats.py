@@ -33,6 +33,9 @@ FULL_STATE_VERSION = 1                 # of states with third moments, which eve
 CHECKPOINT_KIND, CHECKPOINT_VERSION = "checkpoint", 1
 SCORES_KIND, SCORES_VERSION = "spectral-scores", 1
 CODES_KIND, CODES_VERSION = "spectral-codes", 1
+CHOICE_KIND, CHOICE_VERSION = "spectral-choice", 1
+
+ANSWERS_KIND, ANSWERS_VERSION = "spectral-answers", 1
 
 # Files and folders that are recognised by their content; they carry no version.
 EVALUATION_KIND, REPORT_KIND, DEMO_NOTES_KIND = "evaluation", "report", "demo-notes"
@@ -49,6 +52,8 @@ NAMES = {
     CHECKPOINT_KIND: "checkpoint",
     SCORES_KIND: "directory of scores",
     CODES_KIND: "directory of codes",
+    ANSWERS_KIND: "file of answers",
+    CHOICE_KIND: "choice of the number of topics",
     EVALUATION_KIND: "evaluation",
     REPORT_KIND: "report",
     DEMO_NOTES_KIND: "file of demo notes",

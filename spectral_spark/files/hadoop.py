@@ -15,6 +15,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from spectral_spark.errors import InputError, StoreError
+from spectral_spark.files.reachable import check_reachable
 
 _CHUNK = 8 << 20                     # bytes per call: the bridge to the JVM copies them several times
 _RENAMING = {"hdfs", "viewfs", "webhdfs", "swebhdfs", "ofs", "maprfs"}         # where a directory is renamed at once
@@ -32,6 +33,8 @@ _REMEDIES = (
     (r"UnknownHost|ConnectException|Connection refused|NoRouteToHost|UnresolvedAddress|SocketTimeout|ConnectTimeout|"
      r"Unable to execute HTTP request|Network is unreachable",
      "it does not answer: check the address and the network"),
+    (r"RPC response has a length|InvalidProtocolBuffer|RPC response exceeds|end-group tag",
+     "something else than a NameNode answers there: check the port (8020 by default; 9870 is that of its web page)"),
     (r"NoSuchBucket|bucket does not exist|UnknownStoreException",
      "there is no such bucket: make it, or correct the name"),
 )
@@ -46,6 +49,7 @@ def hadoop_file_system(uri: str) -> tuple[fs.FileSystem, str] | None:
     inside = inside.removeprefix("//") if inside.startswith("//") else inside
     handler = HadoopFiles(scheme, jvm, configuration)
     try:
+        check_reachable(scheme, inside, configuration)
         handler.open(inside)
     except StoreError as error:
         raise StoreError(f"cannot reach '{uri}': {error}") from None
@@ -58,6 +62,12 @@ def hadoop_handler(filesystem: fs.FileSystem) -> "HadoopFiles | None":
     """What stands behind a file system that :func:`hadoop_file_system` gave; None for others."""
     handler = getattr(filesystem, "handler", None)
     return handler if isinstance(handler, HadoopFiles) else None
+
+
+def renames_directories(filesystem: fs.FileSystem) -> bool:
+    """Whether moving a directory there is one step that is done or not done."""
+    handler = hadoop_handler(filesystem)
+    return handler.renames_directories if handler else filesystem.type_name in ("local", "hdfs", "mock")
 
 
 def _session() -> tuple[Any, Any]:
@@ -83,6 +93,10 @@ class HadoopFiles(fs.FileSystemHandler):
 
     def __init__(self, scheme: str, jvm: Any, configuration: Any) -> None:
         self.scheme, self._jvm, self._configuration = scheme, jvm, configuration
+
+    @property
+    def _gateway(self) -> Any:
+        return sys.modules["pyspark"].SparkContext._gateway
 
     @property
     def renames_directories(self) -> bool:
@@ -173,10 +187,27 @@ class HadoopFiles(fs.FileSystemHandler):
         self.delete_dir(path)
 
     def move(self, src: str, dest: str) -> None:
+        """Rename a file, replacing another, or a directory, which replaces only an empty one.
+
+        ``FileSystem.rename`` of HDFS would move a directory into another that is in its place.
+        """
         files, place = self.open(src)
+        target = self.open(dest)[1]
         with _java_errors(src):
-            if not files.rename(place, self.open(dest)[1]):
+            if self.renames_directories:
+                options = self._jvm.org.apache.hadoop.fs.Options.Rename
+                replacing = self._gateway.new_array(options, 1)
+                replacing[0] = options.OVERWRITE
+                context = self._jvm.org.apache.hadoop.fs.FileContext
+                context.getFileContext(place.toUri(), self._configuration).rename(place, target, replacing)
+            elif not files.rename(place, target):
                 raise OSError(f"'{self.scheme}://{src}' cannot be renamed to '{self.scheme}://{dest}'")
+
+    def close_to_others(self, path: str) -> None:
+        """Let only the owner into a directory."""
+        files, place = self.open(path)
+        with _java_errors(path):
+            files.setPermission(place, self._jvm.org.apache.hadoop.fs.permission.FsPermission("700"))
 
     def copy_file(self, src: str, dest: str) -> None:
         with self.open_input_stream(src) as source, self.open_output_stream(dest, None) as sink:
@@ -210,9 +241,9 @@ class HadoopFiles(fs.FileSystemHandler):
     def _status(self, status: Any, path: str | None = None) -> fs.FileInfo:
         if path is None:
             path = re.sub(r"^[^:/]+:(//)?", "", status.getPath().toString())
-        if status.isDirectory():
-            return fs.FileInfo(path, fs.FileType.Directory)
         changed = status.getModificationTime() * 1_000_000
+        if status.isDirectory():
+            return fs.FileInfo(path, fs.FileType.Directory, mtime_ns=changed)
         return fs.FileInfo(path, fs.FileType.File, size=status.getLen(), mtime_ns=changed)
 
 
@@ -300,7 +331,8 @@ class _java_errors:
         pass
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        java = getattr(error, "java_exception", None)
+        origin = getattr(error, "_origin", None)            # of those that Spark has put a class of its own around
+        java = getattr(error, "java_exception", None) or getattr(origin, "java_exception", None)
         if java is None:
             return
         text = str(java.toString())
@@ -309,7 +341,7 @@ class _java_errors:
             raise FileNotFoundError(2, "there is no such file", self._path) from None
         if name == "FileAlreadyExistsException":
             raise FileExistsError(17, "it is there already", self._path) from None
-        whole = f"{text}\n{error}"
+        whole = f"{text}\n{error}\n{origin or ''}"
         remedy = next((said for pattern, said in _REMEDIES if re.search(pattern, whole)), "")
         if remedy:
             raise StoreError(f"'{self._path}': {remedy} ({_first(text)})") from None

@@ -4,7 +4,7 @@ The file lies in the model's directory beside the files that the manifest lists,
 edited, replaced or removed at any time. A label is shown as plain text; it is one line of at most 200 characters.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from pyarrow import fs
@@ -15,7 +15,7 @@ from spectral_spark.files.toml import tomllib
 
 LABELS_TOML = "labels.toml"
 LONGEST_LABEL = 200
-_LARGEST_FILE = 16 << 20
+LARGEST_LABELS = 16 << 20
 _HEADING = """\
 # Names of the topics. Edit the text between the quotation marks; every output then shows it.
 # A topic without a line, or with an empty text, is named after its most distinctive words.
@@ -28,7 +28,7 @@ def read_labels(filesystem: fs.FileSystem, directory: str, k: int) -> dict[int, 
     info = filesystem.get_file_info(where)
     if info.type == fs.FileType.NotFound:
         return {}
-    if info.type != fs.FileType.File or (info.size or 0) > _LARGEST_FILE:
+    if info.type != fs.FileType.File or (info.size or 0) > LARGEST_LABELS:
         raise InputError(f"'{where}' is not a file of labels; remove it")
     return parse_labels(read_file(filesystem, where), where, k)
 
@@ -73,10 +73,10 @@ def checked_labels(labels: Mapping[Any, Any], k: int, where: str = "the labels")
     return dict(sorted(found.items()))
 
 
-def labels_text(labels: Mapping[int, str], hints: Sequence[str] = ()) -> str:
-    """``labels.toml`` with these labels; ``hints`` are remarks for the lines of all topics, such as their words."""
+def labels_text(labels: Mapping[int, str], hints: Mapping[int, str] | None = None) -> str:
+    """``labels.toml`` with these labels; ``hints`` are remarks for the lines of topics, such as their words."""
     lines = [_HEADING, "[topics]"]
-    for topic in range(len(hints)) if hints else sorted(labels):
+    for topic in sorted(hints or labels):
         remark = f"  # {_one_line(hints[topic])}" if hints else ""
         lines.append(f"{topic} = {_quoted(labels.get(topic, ''))}{remark}")
     return "\n".join(lines) + "\n"

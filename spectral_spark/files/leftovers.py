@@ -27,19 +27,29 @@ from spectral_spark.files.formats import CORPUS_JSON, MANIFEST
 _LONGEST = 150                       # bytes of a name that are repeated in the names of its staging directory and lock
 _STAGING = re.compile(r"\..*\.partial-([0-9a-f]{8})-(\d+)(?:-(\d+))?-[0-9a-f]{8}", re.DOTALL)
 _REPLACED = re.compile(r"\.(.+)\.replaced-[0-9a-f]{8}", re.DOTALL)      # how release 0.1.0 called old/NAME
-_PATIENCE = 1.0                      # seconds that a living process may need between its two renames
+PATIENCE = 1.0                       # seconds that a living process may need between its two renames
 
 
 def new_staging(parent: str, name: str) -> str:
     """Make a staging directory for the output ``parent/name``, after clearing away what killed processes left."""
     sweep(parent)
-    process = os.getpid()
-    owner = f"{_machine()}-{process}-{process_start(process)}-{uuid.uuid4().hex[:8]}"
-    staging = os.path.join(parent, f".{short_name(name)}.partial-{owner}")
+    staging = os.path.join(parent, staging_name(name))
     os.mkdir(staging, 0o700)
     for part in ("new", "old"):
         os.mkdir(os.path.join(staging, part))
     return staging
+
+
+def staging_name(name: str) -> str:
+    """A name for a staging directory of this process."""
+    process = os.getpid()
+    owner = f"{_machine()}-{process}-{process_start(process)}-{uuid.uuid4().hex[:8]}"
+    return f".{short_name(name)}.partial-{owner}"
+
+
+def is_staging(entry: str) -> bool:
+    """Whether this is the name of a staging directory of any process."""
+    return _STAGING.fullmatch(entry) is not None
 
 
 def short_name(name: str) -> str:
@@ -56,7 +66,7 @@ def sweep(parent: str) -> None:
         for entry in list(os.scandir(parent)):
             if not entry.name.startswith(".") or not _is_mine(entry):
                 continue
-            if _abandoned(entry.name):
+            if abandoned(entry.name):
                 _put_back_all(parent, entry.path)
                 _delete(entry.path)
             elif replaced := _REPLACED.fullmatch(entry.name):
@@ -69,7 +79,7 @@ def recover(target: str) -> bool:
     A process that lives is given a moment to finish its overwrite.
     """
     parent, name = os.path.split(target)
-    deadline = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + PATIENCE
     while not os.path.lexists(target):
         aside = list(_moved_aside(parent, name))
         if not aside:
@@ -98,7 +108,7 @@ def _moved_aside(parent: str, name: str) -> Iterator[tuple[str, bool]]:
             continue
         place = os.path.join(parent, entry)
         if _STAGING.fullmatch(entry) and os.path.lexists(os.path.join(place, "old", name)):
-            yield os.path.join(place, "old", name), not _abandoned(entry)
+            yield os.path.join(place, "old", name), not abandoned(entry)
         elif (replaced := _REPLACED.fullmatch(entry)) and replaced[1] == name:
             yield place, False
 
@@ -121,7 +131,7 @@ def _clear_replaced(place: str, target: str) -> None:
         os.rename(place, target)
 
 
-def _abandoned(entry: str) -> bool:
+def abandoned(entry: str) -> bool:
     """Whether this is the name of a staging directory whose process ran on this machine and is gone."""
     match = _STAGING.fullmatch(entry)
     return match is not None and match[1] == _machine() and process_gone(int(match[2]), int(match[3] or 0))

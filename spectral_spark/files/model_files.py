@@ -2,7 +2,8 @@
 
 ``topics/``, ``vocabulary/`` and ``nodes/`` are Parquet, ``summary.json`` the run report, ``metadata/`` the parameters,
 ``moments/`` the additive state (see ``moments.moment_state``), ``evaluation.json`` and ``changes.json`` are optional.
-``labels.toml`` holds the names that people gave to topics (see ``files.labels_file``).
+``labels.toml`` holds the names that people gave to topics (see ``files.labels_file``), ``taxonomy.json`` the tree that
+they were folded into (see ``files.taxonomy_file``).
 """
 
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from spectral_spark.files.directories import SavedDirectory, Staging, open_direc
 from spectral_spark.files.formats import MODEL_KIND, MODEL_VERSION
 from spectral_spark.files.labels_file import LABELS_TOML, labels_text, read_labels
 from spectral_spark.files.safe_reading import damaged, reading
+from spectral_spark.files.seed_report_check import check_own_topics
 from spectral_spark.files.table_columns import (
     check_order,
     check_shares,
@@ -26,6 +28,7 @@ from spectral_spark.files.table_columns import (
     numbers_of,
     paths_of,
 )
+from spectral_spark.files.taxonomy_file import TAXONOMY_JSON, read_taxonomy, taxonomy_text
 
 __all__ = [
     "METADATA", "MODEL_KIND", "MODEL_VERSION", "NodeTable", "TopicModelFiles", "checked_summary", "model_files_from",
@@ -71,6 +74,8 @@ class TopicModelFiles:
     metadata : parameters of the fit (``metadata/``).
     evaluation, changes : ``evaluation.json`` / ``changes.json`` (how topics moved in an update), None when absent.
     labels : names that people gave to topics, by the topic's number (``labels.toml``).
+    taxonomy : the topics folded into a tree (``taxonomy.json``, see ``files.taxonomy_file``), None when absent.
+    stability : array of shape (k,), the probability that a topic comes back from another seed; None if unknown.
     """
 
     topics: np.ndarray
@@ -82,6 +87,14 @@ class TopicModelFiles:
     evaluation: dict[str, Any] | None = None
     changes: dict[str, Any] | None = None
     labels: Mapping[int, str] = field(default_factory=dict)
+    taxonomy: Mapping[str, Any] | None = None
+    stability: np.ndarray | None = None
+
+    @property
+    def background(self) -> int | None:
+        """The topic of words that are common everywhere, if the model has one."""
+        number = (self.summary.get("seeds") or {}).get("background")
+        return number if isinstance(number, int) and 0 <= number < self.topics.shape[1] else None
 
 
 def write_model_files(staging: Staging, files: TopicModelFiles) -> None:
@@ -91,6 +104,7 @@ def write_model_files(staging: Staging, files: TopicModelFiles) -> None:
         "topic": pa.array(range(k), pa.int32()),
         "weight": pa.array(files.weights, pa.float64()),
         "terms": _rows(files.topics.T),
+        **({} if files.stability is None else {"stability": pa.array(files.stability, pa.float64())}),
     }))
     if files.vocabulary is not None:
         staging.write_table("vocabulary", pa.table({
@@ -113,6 +127,8 @@ def write_model_files(staging: Staging, files: TopicModelFiles) -> None:
         staging.write_json("changes.json", files.changes)
     if files.labels:
         staging.write_unlisted(LABELS_TOML, labels_text(files.labels).encode())
+    if files.taxonomy is not None:
+        staging.write_unlisted(TAXONOMY_JSON, taxonomy_text(files.taxonomy).encode())
 
 
 def read_model_files(path: str) -> TopicModelFiles:
@@ -123,7 +139,7 @@ def read_model_files(path: str) -> TopicModelFiles:
 def model_files_from(saved: SavedDirectory) -> TopicModelFiles:
     """The same from a directory that is already open."""
     with reading(saved.path):
-        topics, weights = _topics(saved)
+        topics, weights, stability = _topics(saved)
         vocabulary = words_from(saved) if saved.has("vocabulary/part-0.parquet") else None
         if vocabulary is not None and len(vocabulary) != topics.shape[0]:
             raise FormatError(f"'{saved.path}': {len(vocabulary)} words in vocabulary/, {topics.shape[0]} in topics/")
@@ -141,6 +157,8 @@ def model_files_from(saved: SavedDirectory) -> TopicModelFiles:
             saved.read_object("evaluation.json") if saved.has("evaluation.json") else None,
             saved.read_object("changes.json") if saved.has("changes.json") else None,
             read_labels(saved.filesystem, saved.path, topics.shape[1]),
+            read_taxonomy(saved.filesystem, saved.path, topics.shape[1]),
+            stability,
         )
 
 
@@ -152,7 +170,7 @@ def words_from(saved: SavedDirectory) -> tuple[str, ...]:
     return names_of(table, "term", where)
 
 
-def _topics(saved: SavedDirectory) -> tuple[np.ndarray, np.ndarray]:
+def _topics(saved: SavedDirectory) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     where = f"{saved.path}/topics"
     table = checked_columns(saved.read_table("topics"), ("weight", "terms"), where)
     check_order(table, "topic", where)
@@ -160,7 +178,10 @@ def _topics(saved: SavedDirectory) -> tuple[np.ndarray, np.ndarray]:
     weights = numbers_of(table, "weight", where)
     check_shares(rows, "a topic", where)
     check_shares(weights, "the weights of the topics: one", where)
-    return np.ascontiguousarray(rows.T), weights
+    stability = numbers_of(table, "stability", where) if "stability" in table.column_names else None
+    if stability is not None and not ((stability >= 0) & (stability <= 1)).all():
+        raise damaged(where, "'stability' is not between 0 and 1")
+    return np.ascontiguousarray(rows.T), weights, stability
 
 
 def _nodes(saved: SavedDirectory) -> NodeTable:
@@ -186,7 +207,8 @@ _SUMMARY: Mapping[str, tuple[type, ...]] = {
     "concentrations": (list,), "spectrum": (list,), "spectral_concentrations": (list,), "sources": (list,),
     "passes": (list,),
     "dropped": (dict,), "seconds": (dict,), "versions": (dict,), "bounds": (dict,), "sample": (dict,),
-    "settings": (dict,), "refinement": (dict,), "extra": (dict,), "levels": (dict,),
+    "settings": (dict,), "refinement": (dict,), "extra": (dict,), "levels": (dict,), "seeds": (dict,),
+    "lineage": (list,),
 }
 
 
@@ -204,6 +226,7 @@ def checked_summary(value: Any, where: str, needed: tuple[str, ...] = ()) -> dic
     for name in ("k", "documents", "terms", "tokens", "document_concentration"):
         if (value.get(name) or 0) < 0:
             raise damaged(where, f"'{name}' is {value[name]}")
+    check_own_topics(value, where)
     return value
 
 

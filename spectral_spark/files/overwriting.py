@@ -13,11 +13,13 @@ from pyarrow import fs
 
 from spectral_spark.errors import InputError, SpectralError
 from spectral_spark.files.formats import (
+    ANSWERS_KIND,
     CORPUS_JSON,
     DEMO_FOLDER_KIND,
     DEMO_NOTES_KIND,
     EVALUATION_KIND,
     MANIFEST,
+    MODEL_KIND,
     NAMES,
     REPORT_KIND,
     SCORES_KIND,
@@ -34,6 +36,7 @@ _START = 1 << 16                          # bytes of a file that are enough to r
 _DEMO_NOTE = re.compile(r"note-\d{5}\.txt")
 _PART = re.compile(r"((documents|vocabulary)/)?part-[^/]*")        # of scores, codes, and a corpus of any release
 _MANIFESTS = (MANIFEST, CORPUS_JSON, TABLE_MANIFEST)
+_EDITED = re.compile(r"labels\.toml(\.bak\d{0,3})?|taxonomy\.json")  # people's; the next model keeps them
 _OLD_SCORES = {"doc_id", "topicDistribution"}
 
 
@@ -151,16 +154,18 @@ def _unlisted_file(filesystem: fs.FileSystem, inside: str) -> str | None:
     kinds = [info.type for info in filesystem.get_file_info([inside, f"{inside}/{UNFINISHED}"])]
     if kinds[0] != fs.FileType.Directory or kinds[1] == fs.FileType.File:
         return None
-    listed: set[str] = set()
+    listed, edited = set[str](), False
     for manifest in (MANIFEST, CORPUS_JSON):
         with suppress(OSError, SpectralError), filesystem.open_input_stream(f"{inside}/{manifest}") as source:
             stated = parse_json(source.read(MOST_JSON), manifest)
             files = stated.get("files") if isinstance(stated, dict) else None
             listed |= {manifest, *(files if isinstance(files, dict) else ())}
+            edited = edited or (isinstance(stated, dict) and stated.get("kind") == MODEL_KIND)
     with suppress(FileNotFoundError):                       # another run replaces it meanwhile
         for info in filesystem.get_file_info(fs.FileSelector(inside, recursive=True)):
             name = info.path[len(inside) :].lstrip("/")
             ours = name in listed or _PART.fullmatch(name) or info.base_name.startswith((".", "_"))
+            ours = ours or bool(edited and _EDITED.fullmatch(name))
             if info.type != fs.FileType.Directory and not ours:
                 return str(name)
     return None
@@ -220,6 +225,10 @@ def _is_evaluation(start: bytes) -> bool:
     return start.lstrip()[:1] == b"{" and all(key in start for key in keys)
 
 
+def _is_answers(start: bytes) -> bool:
+    return start.startswith(f'{{"kind": "{ANSWERS_KIND}"'.encode())
+
+
 def _is_demo_notes(start: bytes) -> bool:
     note = _first_line(start)
     return isinstance(note, dict) and set(note) == {"id", "text", "region", "town"}
@@ -233,7 +242,8 @@ def _first_line(start: bytes) -> Any:
 
 
 _FILES: dict[str, Callable[[bytes], bool]] = {
-    DEMO_NOTES_KIND: _is_demo_notes, EVALUATION_KIND: _is_evaluation, REPORT_KIND: _is_report,
+    ANSWERS_KIND: _is_answers, DEMO_NOTES_KIND: _is_demo_notes, EVALUATION_KIND: _is_evaluation,
+    REPORT_KIND: _is_report,
 }
 
 

@@ -13,8 +13,10 @@ import pyarrow as pa
 from pyarrow import fs
 
 from spectral_spark.errors import InputError
-from spectral_spark.files.hadoop import hadoop_file_system
+from spectral_spark.files import remote_staging
+from spectral_spark.files.hadoop import hadoop_file_system, renames_directories
 from spectral_spark.files.leftovers import recover
+from spectral_spark.files.switching import finish_switch
 
 AnyPath = str | os.PathLike[str]
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}
@@ -59,11 +61,15 @@ def is_local(filesystem: fs.FileSystem) -> bool:
 
 
 def exists(path: AnyPath) -> bool:
-    """Whether a file or directory is there. What an interrupted overwrite moved aside is put back first."""
+    """Whether a file or directory is there. What an interrupted overwrite moved aside is put back first, and one that
+    was interrupted after its decision is finished."""
     filesystem, inside = resolve(path)
+    finish_switch(filesystem, inside)
     if filesystem.get_file_info(inside).type != fs.FileType.NotFound:
         return True
-    if not is_local(filesystem) or not recover(os.path.realpath(inside)):
+    if not is_local(filesystem):
+        return renames_directories(filesystem) and remote_staging.recover(filesystem, inside)
+    if not recover(os.path.realpath(inside)):
         return False
     return bool(filesystem.get_file_info(inside).type != fs.FileType.NotFound)
 

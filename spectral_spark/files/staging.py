@@ -1,15 +1,14 @@
 """Outputs that appear complete, at once, or not at all.
 
 Locally, and on HDFS, an output is made in a staging directory beside its place (see ``files.leftovers``) and renamed.
-Object stores cannot rename a directory: there it is written in place, the file that makes it complete comes last, and
-``_unfinished.json`` says until then whose it is.
+Object stores cannot rename a directory: there a new output is written in place, the file that makes it complete comes
+last, and ``_unfinished.json`` says until then whose it is. One that replaces another is written beside it first (see
+``files.switching``).
 """
 
 import errno
-import json
 import os
 import shutil
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -17,11 +16,13 @@ from pyarrow import fs
 
 from spectral_spark.errors import InputError
 from spectral_spark.files.formats import UNFINISHED
-from spectral_spark.files.hadoop import hadoop_handler
+from spectral_spark.files.hadoop import renames_directories
 from spectral_spark.files.leftovers import new_staging
 from spectral_spark.files.overwriting import check_output
 from spectral_spark.files.owners import read_owner, this_owner
-from spectral_spark.files.paths import AnyPath, is_local, output_target, remove, resolve
+from spectral_spark.files.paths import AnyPath, is_local, output_target, resolve
+from spectral_spark.files.remote_staging import remote_staging, take_the_place
+from spectral_spark.files.switching import put_once, switched
 
 _IN_THE_WAY = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EISDIR)
 _ATTEMPTS = 1000
@@ -42,11 +43,12 @@ def staged(path: AnyPath, kind: str | None = None, *, overwrite: bool = False) -
     filesystem, target = output_target(path)
     check_output(path, kind, overwrite)
     if not renames_directories(filesystem):
-        place = _written_in_place(path, kind, overwrite)
+        write = _written_beside if _is_complete(filesystem, target) else _written_in_place
+        place = write(path, kind, overwrite)
     elif is_local(filesystem):
         place = _renamed(path, target, kind, overwrite)
     else:
-        place = _moved(path, overwrite)
+        place = _moved(path, kind, overwrite)
     with place as directory:
         yield directory
 
@@ -68,26 +70,15 @@ def write_file(path: AnyPath, data: bytes, kind: str | None = None, *, overwrite
 
 def _write_remote(filesystem: fs.FileSystem, target: str, data: bytes) -> None:
     """Write a file and move it into place; object stores, which copy to move, show a file when it is closed anyway."""
-    parent, name = target.rsplit("/", 1)
-    moves = renames_directories(filesystem)
-    place = f"{parent}/.{name}.partial-{uuid.uuid4().hex[:8]}" if moves else target
-    try:
-        if moves:
-            filesystem.create_dir(parent, recursive=True)
-        with filesystem.open_output_stream(place) as sink:
+    if not renames_directories(filesystem):
+        with filesystem.open_output_stream(target) as sink:
             sink.write(data)
-        if moves:
-            filesystem.move(place, target)
-    except BaseException:
-        if moves:
-            with suppress(OSError):
-                filesystem.delete_file(place)
-        raise
-
-
-def renames_directories(filesystem: fs.FileSystem) -> bool:
-    handler = hadoop_handler(filesystem)
-    return handler.renames_directories if handler else filesystem.type_name in ("local", "hdfs", "mock")
+        return
+    with remote_staging(filesystem, target) as staging:
+        made = f"{staging}/new/{target.rpartition('/')[2]}"
+        with filesystem.open_output_stream(made) as sink:
+            sink.write(data)
+        filesystem.move(made, target)
 
 
 @contextmanager
@@ -147,33 +138,16 @@ def _put_back(old: str, target: str) -> None:
 
 
 @contextmanager
-def _moved(path: AnyPath, overwrite: bool) -> Iterator[str]:
+def _moved(path: AnyPath, kind: str | None, overwrite: bool) -> Iterator[str]:
     """The same with the operations that HDFS has."""
     text = os.fspath(path).rstrip("/")
-    parent, name = text.rsplit("/", 1)
-    marks = [f"{parent}/.{name}.{part}-{uuid.uuid4().hex[:8]}" for part in ("partial", "replaced")]
     filesystem, target = resolve(text)
-    inside, aside = (resolve(mark)[1] for mark in marks)
-    try:
-        filesystem.create_dir(inside, recursive=True)
-        yield marks[0]
-        taken = filesystem.get_file_info(target).type != fs.FileType.NotFound
-        if taken and not overwrite:
-            check_output(path, None, overwrite)
-        if taken:
-            filesystem.move(target, aside)
-        try:
-            filesystem.move(inside, target)
-        except OSError:
-            if taken:
-                filesystem.move(aside, target)
-            raise
-        if taken:
-            remove(marks[1])
-    except BaseException:
-        with suppress(OSError):
-            filesystem.delete_dir(inside)
-        raise
+    parent, name = text.rsplit("/", 1)
+    with remote_staging(filesystem, target) as staging:
+        new = f"{staging.rpartition('/')[2]}/new/{name}"
+        filesystem.create_dir(f"{target.rpartition('/')[0]}/{new}", recursive=True)
+        yield f"{parent}/{new}"
+        take_the_place(filesystem, staging, target, lambda: check_output(path, kind, overwrite))
 
 
 @contextmanager
@@ -192,20 +166,30 @@ def _written_in_place(path: AnyPath, kind: str | None, overwrite: bool) -> Itera
         raise
 
 
+def _is_complete(filesystem: fs.FileSystem, target: str) -> bool:
+    """Whether there is something that must stay until the new output is complete."""
+    kinds = [info.type for info in filesystem.get_file_info([target, f"{target}/{UNFINISHED}"])]
+    return "/" in target and kinds[0] == fs.FileType.Directory and kinds[1] != fs.FileType.File
+
+
+@contextmanager
+def _written_beside(path: AnyPath, kind: str | None, overwrite: bool) -> Iterator[str]:
+    """Where directories cannot be renamed, and there is an earlier output."""
+    filesystem, target = resolve(path)
+    text = os.fspath(path).rstrip("/")
+    with switched(filesystem, target, kind, text) as version:
+        yield version if is_local(filesystem) else f"{text.rpartition('/')[0]}/{version.rpartition('/')[2]}"
+        check_output(path, kind, overwrite)
+
+
 def _claim(filesystem: fs.FileSystem, mark: str, path: AnyPath, kind: str | None, overwrite: bool) -> None:
     """Write the mark, in one step where the store can refuse a second one; another run's mark is respected."""
     if (owner := read_owner(filesystem, mark)) and not owner.gone and (owner.here or not overwrite):
         allow = "" if owner.here else ", or, if it was killed, allow overwriting"
         raise InputError(f"another run is writing '{path}' ({owner}); wait for it{allow}")
-    handler = hadoop_handler(filesystem)
-    data = json.dumps({"kind": kind} | this_owner()).encode()
     if owner:
         filesystem.delete_file(mark)
-    if handler is None:
-        filesystem.create_dir(mark.rsplit("/", 1)[0], recursive=True)
-        with filesystem.open_output_stream(mark) as sink:
-            sink.write(data)
-    elif not handler.create(mark, data):
+    if not put_once(filesystem, mark, {"kind": kind} | this_owner()):
         raise InputError(f"another run is writing '{path}'; wait for it")
 
 

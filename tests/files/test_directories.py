@@ -13,6 +13,7 @@ import pytest
 
 from spectral_spark.errors import FormatError, InputError
 from spectral_spark.files import staging as staging_module
+from spectral_spark.files import switching
 from spectral_spark.files.directories import (
     Staging,
     exists,
@@ -46,7 +47,8 @@ def write_example(path: Path, content: int = 1, **settings: bool) -> None:
 def kind_of_store(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Local file systems rename a finished directory; object stores cannot, and get the manifest last."""
     if request.param == "in place":
-        monkeypatch.setattr(staging_module, "renames_directories", lambda filesystem: False)
+        for module in (staging_module, switching):
+            monkeypatch.setattr(module, "renames_directories", lambda filesystem: False)
     return str(request.param)
 
 

@@ -1,0 +1,61 @@
+"""Whether somebody answers at the address of a store, asked once and with a short limit.
+
+Hadoop's clients try again for a quarter of an hour when an address swallows what is sent to it. They are right to wait
+for a store that has answered before; one that never has is more likely misspelt.
+"""
+
+import re
+import socket
+from typing import Any
+from urllib.parse import urlsplit
+
+from spectral_spark.errors import StoreError
+
+SECONDS = 10.0
+_NAME_NODE_PORT = 8020
+_PLAIN_SOCKETS = ("", "org.apache.hadoop.net.StandardSocketFactory")
+_answered: set[tuple[str, int]] = set()
+
+
+def check_reachable(scheme: str, inside: str, configuration: Any) -> None:
+    """Refuse a store at whose address nobody answers; addresses that only the connector knows are not looked at.
+
+    Parameters
+    ----------
+    inside : the URI without its scheme, such as ``namenode:8020/corpora``.
+    configuration : Hadoop's.
+    """
+    address = {"hdfs": _name_node, "s3a": _endpoint}.get(scheme, lambda *_: None)(inside, configuration)
+    if address is None or address in _answered:
+        return
+    try:
+        socket.create_connection(address, timeout=SECONDS).close()
+    except OSError as error:
+        why = "no answer in time" if isinstance(error, TimeoutError) else error.strerror or str(error)
+        raise StoreError(f"it does not answer at {address[0]}:{address[1]} ({why}): check the address, the port and "
+                         "the network") from None
+    _answered.add(address)
+
+
+def _name_node(inside: str, configuration: Any) -> tuple[str, int] | None:
+    """The NameNode of a path; None for the name of several ones, for none, and behind a SOCKS proxy."""
+    found = re.match(r"(?:[^/@]*@)?([^/:@]+)(?::(\d{1,5}))?(?:/|$)", inside)
+    if found is None or (configuration.get("hadoop.rpc.socket.factory.class.default") or "") not in _PLAIN_SOCKETS:
+        return None
+    if found[1] in (configuration.get("dfs.nameservices") or "").split(","):
+        return None
+    return found[1], int(found[2] or _NAME_NODE_PORT)
+
+
+def _endpoint(inside: str, configuration: Any) -> tuple[str, int] | None:
+    """The endpoint of a bucket where one is set; None for that of AWS, and behind a proxy."""
+    bucket = inside.partition("/")[0]
+    said = configuration.get(f"fs.s3a.bucket.{bucket}.endpoint") or configuration.get("fs.s3a.endpoint") or ""
+    if not said or configuration.get("fs.s3a.proxy.host"):
+        return None
+    try:
+        parts = urlsplit(said if "://" in said else f"https://{said}")
+        port = parts.port or {"http": 80}.get(parts.scheme, 443)
+    except ValueError:
+        return None
+    return (parts.hostname, port) if parts.hostname else None
