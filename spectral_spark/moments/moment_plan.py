@@ -18,6 +18,7 @@ from spectral_spark.tree.weights import NodeWeights, node_weights
 
 GROUP_STATISTICS = ("none", "plug-in", "distinct", "auto")
 SMALL_GROUP = 50
+PAIR_COLUMNS = 250           # of the basis: beyond, moments of pairs of documents would double the time of the pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +73,8 @@ class MomentPlan:
             growing tree.
         components : variance components for weighting "ess", needed if the nodes' sums are not kept separately.
             Without either, "ess" makes all documents equal.
-        third : collect third moments. Without them, moments of pairs of documents are left out, too, unless weights
-            need them: in so large a basis they would double the time of the pass.
+        third : collect third moments. Without them, moments of pairs of documents are left out, too, of a large basis,
+            unless weights need them: they would double the time of the pass.
         """
         if groups not in GROUP_STATISTICS:
             raise SettingsError(f"group statistics {groups!r}: choose one of {', '.join(GROUP_STATISTICS)}")
@@ -103,7 +104,8 @@ class MomentPlan:
         distinct = "group_self" in shared
         kernel = MomentKernel(
             basis.vocab_size, cap, by_length, len(slots), len(group_nodes), distinct,
-            census.tree.depth + 1 if third or (weighting == "ess" and node_states) else 0, third,
+            census.tree.depth + 1 if third or basis.size <= PAIR_COLUMNS or (weighting == "ess" and node_states) else 0,
+            third,
         )
         return cls(kernel, shared, basis, census, weighting, slots, group_nodes, components)
 

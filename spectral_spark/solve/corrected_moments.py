@@ -56,7 +56,8 @@ def second_corrected(moments: ProjectedMoments, coefficients: HDPCoefficients) -
 def corrected_moments(moments: ProjectedMoments, coefficients: HDPCoefficients) -> CorrectedMoments:
     """S2 and S3 of the root.
 
-    S3 = M3 − C4 M1⊗M1⊗M1 − C5 sym3(S2 ⊗ M1) is subtracted after whitening, where S2 is the identity and nothing is p³.
+    S3 = M3 − C4 M1⊗M1⊗M1 − C5 sym3(S2 ⊗ M1) is subtracted after whitening, where S2 is the identity (with −1
+    for negative directions, if signs were disregarded) and nothing is p³.
     """
 
     third = moments.third
@@ -64,10 +65,13 @@ def corrected_moments(moments: ProjectedMoments, coefficients: HDPCoefficients) 
         raise InputError("the moments were collected without third moments; solve them with `solver=implicit` and a "
                          "sample of the documents")
 
+    second = second_corrected(moments, coefficients)
+
     def third_in(whitening: np.ndarray) -> np.ndarray:
         mean = whitening.T @ moments.first
         cube = np.multiply.outer(np.outer(mean, mean), mean)
-        common = coefficients.c4 * cube + coefficients.c5 * sym3(np.eye(len(mean)), mean)
+        inside = np.diag(np.where(np.diag(whitening.T @ second @ whitening) < 0, -1.0, 1.0))
+        common = coefficients.c4 * cube + coefficients.c5 * sym3(inside, mean)
         return transformed(third, whitening) - common
 
-    return CorrectedMoments(moments.first, second_corrected(moments, coefficients), third_in, coefficients)
+    return CorrectedMoments(moments.first, second, third_in, coefficients)

@@ -94,6 +94,7 @@ def implicit(
     seed: int = 0,
     max_iterations: int = MAX_ITERATIONS,
     tolerance: float = TOLERANCE,
+    settled: float = 0.0,
 ) -> TensorDecomposition:
     """Decompose a symmetric, nearly orthogonal (k, k, k) tensor that is known by its products with vectors alone.
 
@@ -104,19 +105,27 @@ def implicit(
     ----------
     tensor : the products of the tensor, or the tensor itself.
     max_iterations : products allowed.
-    tolerance : the iteration has converged when no vector turns by more than this in a step.
+    tolerance : the iteration has converged when no vector turns by more than this in a step,
+    settled : or when a step raises Σ λ² by less than this share of it.
     """
     if isinstance(tensor, np.ndarray):
         return replace(polar(tensor, seed, None, max_iterations, tolerance), solver="implicit")
     rng = np.random.default_rng(seed)
-    end = climb(tensor, random_orthogonal(tensor.size, rng), max_iterations, tolerance)
-    vectors = unit_columns(end.vectors)
+    end = climb(tensor, random_orthogonal(tensor.size, rng), max_iterations, tolerance, settled)
+    return from_products(tensor, end.vectors, end.iterations, end.converged, "implicit", rng)
+
+
+def from_products(
+    tensor: Contraction, vectors: np.ndarray, iterations: int, converged: bool, solver: str, rng: np.random.Generator
+) -> TensorDecomposition:
+    """The decomposition that these vectors, as columns, lead to; its residual is an estimate."""
+    vectors = unit_columns(vectors)
     values = (tensor.contract(vectors) * vectors).sum(axis=0)
     vectors = vectors * np.where(values < 0, -1.0, 1.0)
     order = np.argsort(-np.abs(values), kind="stable")
     values, vectors = np.abs(values)[order], vectors[:, order]
     residual = _residual(tensor, values, vectors, rng)
-    return TensorDecomposition(values, vectors, residual, end.iterations, end.converged, "implicit")
+    return TensorDecomposition(values, vectors, residual, iterations, converged, solver)
 
 
 def _residual(tensor: Contraction, values: np.ndarray, vectors: np.ndarray, rng: np.random.Generator) -> float:

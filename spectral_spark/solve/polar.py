@@ -63,23 +63,33 @@ class Ascent:
 
 
 def climb(
-    pairs: Contraction, vectors: np.ndarray, max_iterations: int = MAX_ITERATIONS, tolerance: float = TOLERANCE
+    pairs: Contraction, vectors: np.ndarray, max_iterations: int = MAX_ITERATIONS, tolerance: float = TOLERANCE,
+    settled: float = 0.0,
 ) -> Ascent:
-    """Polar iterations from orthogonal ``vectors`` (k, k) until close to a maximum, then quasi-Newton steps."""
+    """Polar iterations from orthogonal ``vectors`` (k, k) until close to a maximum, then quasi-Newton steps.
+
+    With ``settled``, it has converged as well when an iteration raises Σ λ² by less than this share of it: the few
+    vectors of a noisy tensor that still turn then are those that its noise does not determine.
+    """
+    height = 0.0
     for iteration in range(1, max_iterations + 1):
         gradient = pairs.contract(vectors)
         values = (gradient * vectors).sum(axis=0)
+        below, height = height, float((values**2).sum())
+        if settled and height - below < settled * height:
+            return Ascent(vectors, iteration, True, height)
         moved = nearest_orthogonal(gradient * values)
         turn, vectors = largest_turn(moved, vectors), moved
         if turn < tolerance:
             return Ascent(vectors, iteration, True, float((values**2).sum()))
         if turn < CLOSE:
-            return _quasi_newton(pairs, vectors, iteration, max_iterations, tolerance)
+            return _quasi_newton(pairs, vectors, iteration, max_iterations, tolerance, settled)
     return Ascent(vectors, max_iterations, False, float((values**2).sum()))
 
 
 def _quasi_newton(
-    pairs: Contraction, vectors: np.ndarray, iterations: int, max_iterations: int, tolerance: float
+    pairs: Contraction, vectors: np.ndarray, iterations: int, max_iterations: int, tolerance: float,
+    settled: float = 0.0,
 ) -> Ascent:
     """Limited-memory BFGS over rotations V ← V(I + Ω), Ω antisymmetric; its first step is nearly a polar step."""
     memory: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=MEMORY)
@@ -98,8 +108,9 @@ def _quasi_newton(
                 break
             continue
         memory.append((rotation, slope - new_slope))
+        enough = turn < tolerance or (settled > 0 and new_height - height < settled * new_height)
         vectors, slope, curvature, height, length = moved, new_slope, new_curvature, new_height, 1.0
-        if turn < tolerance:
+        if enough:
             return Ascent(vectors, iterations, True, height)
     return Ascent(vectors, iterations, False, height)
 

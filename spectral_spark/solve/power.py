@@ -15,6 +15,7 @@ def power(
     final_iterations: int = 10,
     polish: bool = True,
     tolerance: float = TOLERANCE,
+    anywhere: bool = False,
 ) -> TensorDecomposition:
     """Decompose a symmetric, nearly orthogonal tensor.
 
@@ -26,7 +27,9 @@ def power(
     tensor : symmetric array of shape (k, k, k).
     starts : random starts per eigenvector (L).
     iterations, final_iterations : steps for every start and for the best one (T + T).
-    polish : finish with the polar iteration; without it, ``converged`` is about the deflated vectors.
+    polish : finish with the polar iteration; without it, ``converged`` is about the deflated vectors, and eigenvalues
+        are those of the deflated tensors.
+    anywhere : draw starts from the whole sphere, as printed, instead of from the complement of what is known.
     """
     tensor = checked_tensor(tensor)
     pairs, rng, size = PairTensor(tensor), np.random.default_rng(seed), len(tensor)
@@ -34,7 +37,7 @@ def power(
     for found in range(size):
         known = (values[:found], vectors[:, :found])
         start = rng.standard_normal((size, starts))
-        points = unit_columns(start - known[1] @ (known[1].T @ start))
+        points = unit_columns(start if anywhere else start - known[1] @ (known[1].T @ start))
         points = _ascend(pairs, points, known, iterations)[0]
         best = int(np.argmax((_deflated(pairs, points, known) * points).sum(axis=0)))
         point, turn = _ascend(pairs, points[:, [best]], known, final_iterations)
@@ -44,7 +47,7 @@ def power(
     if polish:
         end = climb(pairs, nearest_orthogonal(vectors), tolerance=tolerance)
         vectors, still, steps = end.vectors, end.converged, steps + end.iterations
-    return finished(tensor, vectors, steps, still, "power")
+    return finished(tensor, vectors, steps, still, "power", None if polish else values)
 
 
 def _deflated(pairs: PairTensor, points: np.ndarray, known: tuple[np.ndarray, np.ndarray]) -> np.ndarray:

@@ -8,6 +8,7 @@ from spectral_spark.solve.whitening import Whitening
 # A recovered column whose sum is below this share of its absolute sum has no sign or scale of its own.
 VANISHING_SUM = 1e-6
 AT_ONCE = 8 << 20           # numbers
+LIKELY = 0.01               # share of the corpus mean with which topics that have zeros are evaluated
 
 
 def project_on_simplex(rows: np.ndarray, spread: np.ndarray | None = None) -> np.ndarray:
@@ -61,6 +62,34 @@ def lifted_topics(lift: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np
     return topics, sums
 
 
+def printed_topics(lift: np.ndarray, columns: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Topics over words as the paper prints them: the lifted columns times λ_i C3/C6; array of shape (d, k).
+
+    What a probability cannot be is undone as plainly as possible: negative entries become zero, and a column is divided
+    by the sum of what is left.
+
+    Parameters
+    ----------
+    lift : array of shape (d, p).
+    columns : array of shape (p, k), (W†)ᵀv_i.
+    scale : array of shape (k,), λ_i C3/C6.
+    """
+    topics = np.maximum((lift @ columns) * scale, 0.0)
+    sums = topics.sum(axis=0)
+    if not (sums > 0).all():
+        raise InputError(f"topics: {int((sums <= 0).sum())} of {len(sums)} have no positive word as the paper "
+                         "reconstructs them; lower `k`, or leave out `spectralStep=printed`")
+    positive: np.ndarray = topics / sums
+    return positive
+
+
+def third_order_weights(eigenvalues: np.ndarray, kappa: float) -> np.ndarray:
+    """π0_i ∝ κ²/λ_i² of shape (k,), as the paper prints it; divided by the sum, which is one for exact moments."""
+    weights = (kappa / np.maximum(eigenvalues, VANISHING_SUM * eigenvalues.max())) ** 2
+    total: np.ndarray = weights / weights.sum()
+    return total
+
+
 def _scale_of(rows: np.ndarray) -> np.ndarray:
     """The sum of each row, kept away from zero so that one can divide by it; shape (n,)."""
     sums, total = rows.sum(axis=1), np.abs(rows).sum(axis=1)
@@ -98,6 +127,11 @@ def smoothed_topics(topics: np.ndarray, mean_words: np.ndarray, amount: float = 
     mixed: np.ndarray = (1.0 - amount) * topics
     mixed += amount * mean[:, None]
     return mixed
+
+
+def likely_topics(topics: np.ndarray, mean_words: np.ndarray) -> np.ndarray:
+    """Topics under which every word is possible: as they are, or mixed with a little of the mean if they have zeros."""
+    return topics if topics.min() > 0 else smoothed_topics(topics, mean_words, LIKELY)
 
 
 def positive_words(mean_words: np.ndarray) -> np.ndarray:

@@ -6,7 +6,9 @@ from typing import Any
 
 from spectral_spark.moments.coefficients import HDPCoefficients
 from spectral_spark.moments.moment_state import MomentState
+from spectral_spark.solve.corrected_moments import second_corrected
 from spectral_spark.solve.document_noise import DocumentNoise
+from spectral_spark.solve.rank import RankChoice, RankEvidence, choose_rank
 from spectral_spark.solve.topic_solution import TopicSolution
 from spectral_spark.solve.topics_from_moments import solve_topics
 
@@ -43,6 +45,16 @@ def solve_state(
         **options,
     )
     return solution if numbers is None else replace(solution, concentrations=numbers)
+
+
+def state_rank(state: MomentState, coefficients: HDPCoefficients, rule: str) -> RankChoice:
+    """The number of topics that a rule finds in the second moments of a state."""
+    moments = state.root()
+    evidence = RankEvidence(
+        moments, state.halves(), second_corrected(moments, coefficients), coefficients, state.basis.lift,
+        state.mean_words(), state.basis.scale, DocumentNoise(*state.noise_weights()),
+    )
+    return choose_rank(rule, evidence)
 
 
 def _floor_is_cheap(state: MomentState) -> bool:

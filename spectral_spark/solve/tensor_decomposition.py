@@ -30,11 +30,16 @@ class TensorDecomposition:
 
 
 def finished(
-    tensor: np.ndarray, vectors: np.ndarray, iterations: int, converged: bool, solver: str
+    tensor: np.ndarray, vectors: np.ndarray, iterations: int, converged: bool, solver: str,
+    values: np.ndarray | None = None,
 ) -> TensorDecomposition:
-    """Signs, order, eigenvalues and residual of the columns a solver ended with."""
+    """Signs, order, eigenvalues and residual of the columns a solver ended with.
+
+    Eigenvalues are T(v, v, v), or the ``values`` of shape (k,) that the solver found.
+    """
     vectors = unit_columns(vectors)
-    values = (PairTensor(tensor).contract(vectors) * vectors).sum(axis=0)
+    if values is None:
+        values = (PairTensor(tensor).contract(vectors) * vectors).sum(axis=0)
     vectors = vectors * np.where(values < 0, -1.0, 1.0)
     order = np.argsort(-np.abs(values), kind="stable")
     values, vectors = np.abs(values)[order], vectors[:, order]

@@ -29,6 +29,7 @@ class TopicSolution:
     whitening : W, its dual and the spectrum of S2.
     sums : array of shape (k,), the sum over words of each lifted column (W†)ᵀv_i; √(C3 π0_i) for exact moments.
     notes : remarks for the user, for example that the solver did not converge.
+    per_group : whether tensors per group were decomposed, instead of that of the root.
     """
 
     topics: np.ndarray
@@ -40,6 +41,7 @@ class TopicSolution:
     whitening: Whitening
     sums: np.ndarray
     notes: tuple[str, ...] = ()
+    per_group: bool = False
 
     @property
     def k(self) -> int:

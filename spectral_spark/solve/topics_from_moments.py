@@ -14,6 +14,7 @@ from spectral_spark.moments.group_moments import GroupAverages
 from spectral_spark.moments.pair_moments import PairMoments
 from spectral_spark.moments.projection import ProjectedMoments
 from spectral_spark.moments.third_sample import ThirdSample
+from spectral_spark.moments.third_sketch import SampleSketches, SketchSource
 from spectral_spark.solve.concentrations import as_concentrations, calibrated_concentration, two_layers
 from spectral_spark.solve.corrected_moments import CorrectedMoments, check_moments, corrected_moments
 from spectral_spark.solve.document_noise import DocumentNoise
@@ -21,11 +22,18 @@ from spectral_spark.solve.group_tensors import group_corrected_moments
 from spectral_spark.solve.implicit import sampled_moments
 from spectral_spark.solve.level_concentrations import LevelRatios, level_ratios
 from spectral_spark.solve.rank import RankChoice, RankEvidence, choose_rank, given_rank
-from spectral_spark.solve.reconstruct import first_order_weights, lifted_topics
+from spectral_spark.solve.reconstruct import (
+    VANISHING_SUM,
+    first_order_weights,
+    lifted_topics,
+    printed_topics,
+    third_order_weights,
+)
+from spectral_spark.solve.sketch import sketched_moments
 from spectral_spark.solve.solvers import solve_tensor, solver_for
 from spectral_spark.solve.tensor_decomposition import TensorDecomposition
 from spectral_spark.solve.topic_solution import TopicSolution
-from spectral_spark.solve.whitening import Whitening, check_k, whiten
+from spectral_spark.solve.whitening import Whitening, check_k, whiten, whiten_unsigned
 
 log = logging.getLogger(__name__)
 
@@ -51,8 +59,10 @@ def solve_topics(
     groups: GroupAverages | None = None,
     pairs: PairMoments | None = None,
     sample: ThirdSample | None = None,
+    sketches: SketchSource | None = None,
     max_k: int | None = None,
     solver_options: Mapping[str, Any] | None = None,
+    printed: bool = False,
 ) -> TopicSolution:
     """Topics from moments: concentrations, rank, whitening, decomposition, reconstruction.
 
@@ -75,15 +85,20 @@ def solve_topics(
         concentration (the last one given) is used.
     pairs : moments of pairs of documents, which tell the levels of the tree apart. Not used with ``groups``.
     sample : documents whose third moment is taken if ``moments`` has none; needs ``scale``.
+    sketches : documents to be sketched by solver "sketch" if ``moments`` has no third moment; the sample by default.
     max_k : the most topics "auto" may choose.
+    printed : whiten, decompose and reconstruct as the paper prints it (formulas §19).
     """
     solver = solver_for(solver, moments.third is not None)
     _check_input(moments, halves, lift, mean_words)
     if moments.third is None and (sample is None or scale is None):
         raise InputError("these moments have no third moment, so solving needs a sample of the documents, and there is "
                          "none; fit again with `replayWords` above 0, which keeps one with the model")
+    if solver == "sketch" and moments.third is None and sketches is None and sample is not None:
+        sketches = SampleSketches(sample)
     problem = _Problem(
-        moments, halves, lift, mean_words, k, rank_rule, scale, document_noise, groups, pairs, sample, max_k
+        moments, halves, lift, mean_words, k, rank_rule, scale, document_noise, groups, pairs, sample, max_k, printed,
+        sketches if solver == "sketch" else None, seed,
     )
     with threadpool_limits(1):
         if concentrations != "auto":
@@ -103,12 +118,17 @@ def _solved(
     numbers, coefficients, choice, notes = _read(problem, concentrations, seed)
     corrected = problem.corrected(coefficients)
     choice = choice or problem.rank(corrected)
-    whitening = whiten(corrected.second, choice.k)
-    found = solve_tensor(corrected.third_in(whitening.matrix), solver, seed, **options)
+    whitening = (whiten_unsigned if problem.printed else whiten)(corrected.second, choice.k)
+    negative = int((whitening.spectrum[: choice.k] < 0).sum())
+    if negative:
+        notes += (f"{negative} of the {choice.k} largest singular values of the second moment belong to negative "
+                  "eigenvalues, which no topics have",)
+    tensor = corrected.third_in(whitening.matrix)
+    found = solve_tensor(tensor, solver, seed, printed=problem.printed, **options)
     if not found.converged:
         notes += (f"solver {solver} did not converge in {found.iterations} iterations",)
         log.warning("%s", notes[-1])
-    return _reconstructed(corrected, numbers, choice, whitening, found, problem.lift, notes)
+    return _reconstructed(problem, corrected, numbers, choice, whitening, found, notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,10 +147,15 @@ class _Problem:
     pairs: PairMoments | None
     sample: ThirdSample | None
     max_k: int | None
+    printed: bool
+    sketches: SketchSource | None
+    seed: int
 
     def corrected(self, coefficients: HDPCoefficients) -> CorrectedMoments:
         if self.moments.third is None and self.sample is not None and self.scale is not None:
             projection = self.lift * (self.scale**2)[:, None]
+            if self.sketches is not None:
+                return sketched_moments(self.moments, self.sketches, projection, coefficients, self.seed)
             return sampled_moments(self.moments, self.sample, projection, coefficients)
         if self.groups is None:
             return corrected_moments(self.moments, coefficients)
@@ -176,20 +201,28 @@ def _read(
 
 
 def _reconstructed(
+    problem: _Problem,
     corrected: CorrectedMoments,
     numbers: tuple[float, ...] | None,
     choice: RankChoice,
     whitening: Whitening,
     found: TensorDecomposition,
-    lift: np.ndarray,
     notes: tuple[str, ...],
 ) -> TopicSolution:
-    weights = first_order_weights(corrected.first, whitening, found.vectors)
+    c = corrected.coefficients
+    weights = third_order_weights(found.eigenvalues, c.kappa) if problem.printed else (
+        first_order_weights(corrected.first, whitening, found.vectors)
+    )
     order = np.argsort(-weights, kind="stable")
     found = replace(found, eigenvalues=found.eigenvalues[order], vectors=found.vectors[:, order])
-    topics, sums = lifted_topics(lift, whitening.dual @ found.vectors)
+    columns = whitening.dual @ found.vectors
+    if problem.printed:
+        scale = np.maximum(found.eigenvalues, VANISHING_SUM * found.eigenvalues.max()) * c.c3 / c.c6
+        topics, sums = printed_topics(problem.lift, columns, scale), 1.0 / scale
+    else:
+        topics, sums = lifted_topics(problem.lift, columns)
     return TopicSolution(
-        topics, weights[order], found, choice, corrected.coefficients, numbers, whitening, sums, notes
+        topics, weights[order], found, choice, c, numbers, whitening, sums, notes, problem.groups is not None
     )
 
 

@@ -76,3 +76,19 @@ def whiten(second: np.ndarray, k: int) -> Whitening:
         )
     roots = np.sqrt(spectrum[:k])
     return Whitening(vectors[:, :k] / roots, vectors[:, :k] * roots, spectrum)
+
+
+def whiten_unsigned(second: np.ndarray, k: int) -> Whitening:
+    """Whiten S2 (p, p) with its k largest singular values, as the paper does: negative eigenvalues count as positive.
+
+    WᵀS2W is then diagonal with entries 1 and −1. ``spectrum`` keeps the signs, in the order of the singular values.
+    """
+    check_k(k, len(second))
+    spectrum, vectors = signed_spectrum(second)
+    order = np.argsort(-np.abs(spectrum), kind="stable")
+    spectrum, vectors = spectrum[order], vectors[:, order]
+    usable = usable_rank(np.abs(spectrum))
+    if usable < k:
+        raise InputError(f"second moment: its rank is {usable}, less than the {k} topics; lower `k` to {usable}")
+    roots = np.sqrt(np.abs(spectrum[:k]))
+    return Whitening(vectors[:, :k] / roots, vectors[:, :k] * roots, spectrum)

@@ -11,10 +11,13 @@ from spectral_spark.moments.coefficients import hdp_coefficients
 from spectral_spark.moments.moment_plan import MomentPlan
 from spectral_spark.moments.moment_state import MomentState
 from spectral_spark.moments.range_finder import orthonormal
+from spectral_spark.moments.sketch_hashes import SketchHashes
 from spectral_spark.moments.third_sample import ThirdSample
+from spectral_spark.moments.third_sketch import SampleSketches, SketchKernel, corrected_spectra
 from spectral_spark.solve import triples
 from spectral_spark.solve.corrected_moments import corrected_moments
 from spectral_spark.solve.implicit import SampledTensor, implicit, sampled_moments
+from spectral_spark.solve.sketch import CountSketch
 from spectral_spark.solve.solve_state import solve_state
 from spectral_spark.solve.solvers import solver_for
 from spectral_spark.solve.symmetric_tensor import PairTensor, random_orthogonal
@@ -86,7 +89,10 @@ def test_moments_without_third_ones_are_the_same_but_for_them() -> None:
         assert np.abs(one.second - other.second).max() < 1e-12 * np.abs(one.second).max()
         assert other.third.size == 0
     assert SMALL.root().third is None
-    assert SMALL.pairs() is None
+    pairs, expected = SMALL.pairs(), FULL.pairs()
+    assert pairs is not None
+    assert expected is not None
+    assert np.array_equal(pairs.levels, expected.levels)
 
 
 def test_the_loop_and_the_products_agree() -> None:
@@ -141,3 +147,48 @@ def test_states_without_third_moments_add_up_and_are_saved(tmp_path: object) -> 
     again = MomentState.load(f"{tmp_path}/state")
     assert again == both
     assert not again.has_third
+
+
+def test_sketches_summed_over_documents_are_those_of_the_formed_tensor() -> None:
+    coefficients, length, number, seed = hdp_coefficients([0.4]), 64, 3, 11
+    formed = corrected_moments(FULL.root(), coefficients)
+    whitening = whiten(formed.second, TOPICS).matrix
+    tensor, words = formed.third_in(whitening), FULL.basis.projection @ whitening
+    assert isinstance(tensor, np.ndarray)
+    family = SketchHashes.family(TOPICS, length, number, seed)
+    kernel = SketchKernel(WORDS, None, FULL.weights.by_length, length, number, seed)
+    parts = []
+    for rows in (slice(0, 100), slice(100, DOCUMENTS)):                    # two partitions, added
+        accumulator = kernel.start({"words": words, "factor": FULL.weights.factor})
+        accumulator.add(_rows(drawn(), rows))
+        parts.append(accumulator.arrays())
+    summed = {name: array + parts[1][name] for name, array in parts[0].items()}
+    mean = whitening.T @ FULL.root().first
+    for sums in (summed, SampleSketches(SAMPLE).sums(words, length, number, seed)):
+        spectra = corrected_spectra(sums, family, words, mean, coefficients)
+        for hashes, spectrum in zip(family, spectra, strict=True):
+            expected = CountSketch.of_tensor(tensor, hashes).spectrum
+            assert np.abs(spectrum - expected).max() < 1e-12 * np.abs(expected).max()
+
+
+def test_sketches_find_the_topics_without_third_moments() -> None:
+    exact = solve_state(FULL, TOPICS, "polar", 0.4)
+    found = solve_state(SMALL, TOPICS, "sketch", 0.4, sample=SAMPLE)
+    assert found.decomposition.solver == "sketch"
+    # A contraction of ten sketches of 512 numbers has an error of about 5 / sqrt(5120), 7%.
+    apart = np.abs(found.topics[:, :, None] - exact.topics[:, None]).sum(axis=0) / 2
+    assert sorted(apart.argmin(axis=1)) == list(range(TOPICS))
+    assert apart.min(axis=1).max() < 0.1
+    with pytest.raises(InputError, match="needs a sample of the documents"):
+        solve_state(SMALL, TOPICS, "sketch", 0.4)
+
+
+def test_a_climb_that_has_settled_ends() -> None:
+    coefficients = hdp_coefficients([0.4])
+    moments = sampled_moments(SMALL.root(), SAMPLE, FULL.basis.projection, coefficients)
+    tensor = moments.third_in(whiten(moments.second, TOPICS).matrix)
+    exact, early = implicit(tensor, seed=3), implicit(tensor, seed=3, settled=1e-2)
+    assert early.converged
+    assert early.iterations < exact.iterations
+    # Σ λ² is within a few steps of so small a gain.
+    assert (early.eigenvalues**2).sum() > 0.95 * (exact.eigenvalues**2).sum()

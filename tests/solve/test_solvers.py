@@ -5,6 +5,7 @@ import pytest
 from solve_examples import orthogonal_tensor
 
 from spectral_spark.errors import InputError, SettingsError
+from spectral_spark.moments.sketch_hashes import SketchHashes
 from spectral_spark.solve import SOLVERS, solve_tensor
 from spectral_spark.solve.sketch import CountSketch
 from spectral_spark.solve.symmetric_tensor import PairTensor, rank_one_sum, sym3, symmetrised, transformed
@@ -156,10 +157,14 @@ def test_sketched_contraction_is_unbiased_with_known_spread() -> None:
     rng = np.random.default_rng(0)
     tensor, x = symmetrised(rng.standard_normal((5, 5, 5))), rng.standard_normal((5, 2))
     exact = np.einsum("ijl,jr,lr->ir", tensor, x, x)
-    estimates = np.array([CountSketch(tensor, 64, rng).contract(x) for _ in range(600)])
+
+    def estimated(length: int) -> np.ndarray:
+        return CountSketch.of_tensor(tensor, SketchHashes.draw(len(tensor), length, rng)).contract(x)
+
+    estimates = np.array([estimated(64) for _ in range(600)])
     standard_error = estimates.std(axis=0) / np.sqrt(len(estimates))
     assert (np.abs(estimates.mean(axis=0) - exact) < 4.5 * standard_error).all()
-    longer = np.array([CountSketch(tensor, 1024, rng).contract(x) for _ in range(100)])
+    longer = np.array([estimated(1024) for _ in range(100)])
     assert (longer.std(axis=0) < 0.5 * estimates.std(axis=0)).all()
 
 
