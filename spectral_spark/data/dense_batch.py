@@ -60,6 +60,6 @@ def local_runner(values: np.ndarray, batch_rows: int = 1024) -> Runner:
         accumulator = kernel.start(shared)
         for batch in local_batches(values, batch_rows):
             accumulator.add(batch)
-        return accumulator.arrays()
+        return {name: array for name, array in accumulator.arrays().items() if isinstance(array, np.ndarray)}
 
     return run

@@ -5,9 +5,13 @@ Several kernels can share one pass over the documents.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
+
+from spectral_spark.data.touched_rows import Rows
+
+Part = TypeVar("Part")
 
 
 class Accumulator(Protocol):
@@ -16,9 +20,9 @@ class Accumulator(Protocol):
     def add(self, batch: Any) -> None:
         """Add a batch (``CountBatch`` for word counts, ``DenseBatch`` for real vectors)."""
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """The state: float64 arrays whose shapes do not depend on the documents. The engine adds those of all shards
-        in a fixed order."""
+    def arrays(self) -> Mapping[str, Rows]:
+        """The state: float64 arrays whose shapes do not depend on the documents, or their rows in use. The engine adds
+        those of all shards in a fixed order."""
 
 
 class Kernel(Protocol):
@@ -46,12 +50,12 @@ class _CompositeAccumulator:
         for accumulator in self._accumulators.values():
             accumulator.add(batch)
 
-    def arrays(self) -> dict[str, np.ndarray]:
+    def arrays(self) -> dict[str, Rows]:
         states = {name: accumulator.arrays() for name, accumulator in self._accumulators.items()}
         return joined(states)
 
 
-def joined(states: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+def joined(states: Mapping[str, Mapping[str, Part]]) -> dict[str, Part]:
     """The arrays of several kernels in one dictionary, each name prefixed with that of its kernel."""
     return {f"{kernel}/{name}": array for kernel, state in states.items() for name, array in state.items()}
 

@@ -5,6 +5,9 @@ flags of the command line with their help, the keys of configuration files and t
 ``python -m spectral_spark.cli.generate`` rewrites the generated files after a change.
 """
 
+from dataclasses import replace
+from typing import Any
+
 from spectral_spark.data.setting import Audience, Setting, SettingsTable
 from spectral_spark.data.value_types import (
     LARGEST_COUNT,
@@ -15,6 +18,7 @@ from spectral_spark.data.value_types import (
     PositiveNumbers,
     Switch,
     Text,
+    TextOrTable,
     TextOrTexts,
     TextOrWhole,
     Texts,
@@ -36,6 +40,21 @@ _CHECKPOINT_DIR = Setting(
     aliases=("checkpoint", "checkpoints"),
 )
 
+_LANGUAGE = Setting(
+    "language", Texts("a list of languages", "LANGUAGE,…"), None,
+    "Languages of the texts, as codes or names (de,en): their stop words are left out, Chinese and Japanese are cut "
+    "into words, and elided articles are cut off in French, Italian and Catalan.", _COLUMNS, ("languages", "lang"),
+)
+_LEMMAS = Setting(
+    "lemmas", Switch(), False, "Take words in their dictionary form, as language has it (English by default).",
+    _COLUMNS, ("lemmatize", "lemmatise", "stem"),
+)
+_PHRASES = Setting(
+    "phrases", Whole(1, LARGEST_COUNT, AUTO), None,
+    "Find phrases such as natural gas and take each as one word, natural_gas: at most so many, or all that pass a test "
+    "(auto). None by default.", _COLUMNS, ("ngrams", "bigrams", "collocations"),
+)
+
 HDP = SettingsTable(
     "SpectralHDP",
     Setting(
@@ -52,8 +71,14 @@ HDP = SettingsTable(
     Setting("textCol", _COLUMN, None,
             "Column of raw text, instead of featuresCol. Its words are counted as ingest counts them.", _COLUMNS,
             ("text", "document_col", "documents")),
-    Setting("stopWords", TextOrTexts("english, none, a file with one word per line, or a list of words", "LIST"),
-            "english", "Words to leave out of textCol.", _COLUMNS, ("stopwords", "stop_word_list")),
+    Setting("stopWords", TextOrTexts("the names of languages, none, a file with one word per line, or a list of words",
+                                     "LIST"),
+            "english", "Words to leave out of textCol: the lists of languages (german,english), none, a file with one "
+            "word per line, or a list of words. Where language is given, its lists are the default.", _COLUMNS,
+            ("stopwords", "stop_word_list")),
+    _LANGUAGE,
+    _LEMMAS,
+    _PHRASES,
     Setting("minWordLength", Whole(1), 3, "Words of textCol with fewer letters are left out.", _COLUMNS),
     Setting("minDocuments", Whole(1), 10, "A word of textCol must occur in at least this many documents.", _COLUMNS,
             ("min_df", "mindf")),
@@ -81,14 +106,19 @@ HDP = SettingsTable(
             "to keep (10,000 if not set).", _COLUMNS),
     Setting("solver", Choice((AUTO, "polar", "power", "als", "sketch", "implicit")), AUTO,
             "Algorithm that decomposes the third moment into topics. implicit never forms that moment: it works on a "
-            "sample of the documents, and its memory grows with k instead of its cube. auto takes polar up to 200 "
-            "topics (a basis of 250 columns) and implicit beyond.", aliases=("method", "algorithm", "optimizer")),
+            "sample of the documents, and its memory grows with k instead of its cube. auto takes implicit beyond 200 "
+            "topics (a basis of 250 columns) and where all words of more than six million are sampled afterwards, and "
+            "polar, from the moments of all documents, otherwise.", aliases=("method", "algorithm", "optimizer")),
     Setting(
         "weighting", Choice(("uniform", "ess", "tokens")), "tokens",
         "How documents are weighted in the moments: by their number of words (tokens), so that every tree node is the "
         "plain average of its children (uniform), or so that children count by how exactly they are known and how much "
         "they differ (ess): effective sample sizes by random effects.", aliases=("weights", "document_weights"),
     ),
+    Setting("preset", Choice(("paper",)), None,
+            "Settings for a purpose: paper is the published spectral algorithm as it is printed, for comparisons, with "
+            "solver power, als or sketch. Settings that are given win over the preset, and the summary names them.",
+            aliases=("profile", "mode", "recipe")),
     Setting("layers", Whole(2, word="all"), "all",
             "Layers of the document tree to use: 2 ignores the groups, 3 uses one level of groups, and so on.",
             aliases=("depth", "levels")),
@@ -115,6 +145,12 @@ HDP = SettingsTable(
         "equally, 1 counts all groups equally. A document's weight is proportional to (documents in its group)^-B, and "
         "at most 16 times that of a document in the largest group.", aliases=("balance",),
     ),
+    Setting("seeds", TextOrTable(), None,
+            "Words that topics are to be about: a TOML file with a table for each topic, or the same as a dict. The "
+            "topics get the names and numbers given there.", aliases=("seed_words", "guided", "anchors")),
+    Setting("background", Switch(), None,
+            "Give the words that are common everywhere a topic of their own, the last one.",
+            aliases=("background_topic", "common_words")),
     Setting("replayWords", Whole(0), 6_000_000,
             "Size of the sample of documents, as word ids and counts without text, that stays with the model so that "
             "updates can refine the topics again; in words. 0 keeps none.", aliases=("replay_size", "keep_sample")),
@@ -125,8 +161,12 @@ HDP = SettingsTable(
             "between eigenvalues, or the rule of the paper.", _EXPERTS),
     Setting("basisSize", Whole(2, word=AUTO), AUTO,
             "Columns of the basis in which moments are collected. auto takes a quarter more than k (at least 10 more), "
-            "or 128 when k is auto too.", _EXPERTS, ("basis_columns", "basis_dim", "p")),
-    Setting("rangePasses", Whole(1), 2, "Passes of subspace iteration that find the basis.", _EXPERTS,
+            "or 128 when k is auto too, and more where so many topics are found.", _EXPERTS,
+            ("basis_columns", "basis_dim", "p")),
+    Setting("rangePasses", Whole(1, word=AUTO), AUTO,
+            "Passes that find the basis. auto goes on until it settles, at most 8 times, but takes 2 for more than 200 "
+            "topics and before sampling more than six million words. A number is that many of subspace iteration.",
+            _EXPERTS,
             ("power_passes", "power_iterations")),
     Setting("wordScaling", Number(0, 1, metavar="A"), 0.25,
             "Exponent A of the word scaling (word frequency)^-A in the basis; larger values give rare words more "
@@ -137,8 +177,24 @@ HDP = SettingsTable(
     Setting("tensors", Choice((AUTO, "root", "groups")), AUTO,
             "Which third moments to decompose: that of the whole corpus (root), or the average over groups (groups), "
             "which is exact for the groups at hand. auto tries both on held-out words where concentrations are auto "
-            "and nothing is refined, and takes root otherwise.", _EXPERTS),
+            "and nothing is refined; before a refinement it takes groups for up to 64 groups of at least 50 documents "
+            "each, and root otherwise.", _EXPERTS),
+    Setting("spectralStep", Choice(("robust", "printed")), "robust",
+            "How moments become topics. printed follows the paper to the letter: whitening by singular values, solvers "
+            "without polish, topics and weights from eigenvalues, no smoothing; its topics contain zeros.", _EXPERTS),
+    Setting("nodeSums", Choice((AUTO, "keep")), AUTO,
+            "With the weightings uniform and ess: whether the moments of every tree node are kept apart, as updates, "
+            "merges and removals need them; that takes time and memory for every node. auto keeps them in small trees, "
+            "keep in all of up to 256 MiB.", _EXPERTS, ("node_states", "keep_nodes")),
 )
+
+# What a preset sets, unless it was given.
+PRESETS: dict[str, dict[str, Any]] = {
+    "paper": {
+        "solver": "power", "weighting": "uniform", "refinePasses": 0, "rankRule": "paper", "wordScaling": 0.0,
+        "countCap": 0.0, "tensors": "root", "spectralStep": "printed",
+    },
+}
 
 IBP = SettingsTable(
     "SpectralIBP",
@@ -205,7 +261,8 @@ INGEST = SettingsTable(
     Setting("source", Choice(("enron", "amazon", "folders", "uci", "table")), None, "Format of the input.",
             required=True),
     Setting("input", Text("a path", "PATH"), None,
-            "File or directory to read, on a path that the driver can reach (uci and table: the executors too).",
+            "File or directory to read, on a path that the driver can reach (uci and table: the executors too); for "
+            "table also the name of a table, as catalog.schema.table.",
             required=True),
     Setting("output", Text("a path", "CORPUS"), None, "Directory of the new corpus.", required=True),
     Setting("vocabSize", _MANY, 10_000, "Keep at most this many words, the most widespread first."),
@@ -226,13 +283,34 @@ INGEST = SettingsTable(
     Setting("pathCols", Texts(), None,
             "Columns that form the document tree, from the top down (table only)."),
     Setting("idCol", _COLUMN, None, "Column that identifies a document (table only)."),
-    Setting("format", Choice(("parquet", "json", "csv")), None,
+    Setting("keepCols", Texts(), None,
+            "Columns to carry into the corpus, so that explain, compare and score find them there: any columns of a "
+            "table; date and sender of enron; rating, date and reviewer of amazon (sorted_data_acl).",
+            aliases=("keep", "metadata", "metadata_cols")),
+    Setting("format", Choice(("parquet", "json", "csv", "delta", "iceberg")), None,
             "File format, if it cannot be told from the file name (table only)."),
+    Setting("tableVersion", Whole(0, LARGEST_SEED), None,
+            "Version of a Delta table, or snapshot of an Iceberg table, to read instead of the newest (table only)."),
     Setting("missingPath", Choice(("drop", "unknown", "error")), "drop",
             "What to do with documents that have a null in their path: drop and count them, file them under 'unknown', "
             "or stop with an error."),
-    Setting("stopWords", Text("english, none, or a file", "WHICH"), "english",
-            "Words to leave out: english, none, or a file with one word per line.", aliases=("stopwords",)),
+    Setting("stopWords", Text("languages, none, or a file", "WHICH"), "english",
+            "Words to leave out: the lists of languages (english; german,en), none, or a file with one word per line. "
+            "Where language is given, its lists are the default.", aliases=("stopwords",)),
+    replace(_LANGUAGE, audience=Audience.EVERYONE),
+    replace(_LEMMAS, audience=Audience.EVERYONE, default=None),
+    replace(_PHRASES, audience=Audience.EVERYONE),
+    Setting("tokeniser", Text("package.module:function", "MODULE:FUNCTION"), None,
+            "A function of your own from a text to its words, by the name that Python imports it by, on the executors "
+            "too. Its words are used as they are.", aliases=("tokenizer",)),
+    Setting("dropLines", Text("a file", "FILE"), None,
+            "Leave out the lines of texts that are in this file, whatever their case and white space."),
+    Setting("findBoilerplate", Text("a file to write", "FILE"), None,
+            "Also write the lines that stand in many documents to this file, with the numbers of documents and groups, "
+            "the most frequent first. It holds text of the documents: look at it, delete what should stay, and give it "
+            "to drop-lines."),
+    Setting("boilerplateDocuments", Whole(2, LARGEST_COUNT), 100,
+            "In how many documents a line must stand for find-boilerplate."),
     Setting("minWordLength", _MANY, 3, "Drop words with fewer letters. Applies to text only."),
     Setting("minTokens", _MANY, 3,
             "Drop documents with fewer words, before or after the vocabulary is chosen. A third moment needs three."),

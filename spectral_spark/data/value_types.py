@@ -6,7 +6,7 @@ the value in its canonical form, or raise a ValueError that says what was given 
 
 import difflib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import inf, isfinite
 from numbers import Integral, Real
@@ -262,6 +262,25 @@ class TextOrTexts(Texts):
 
     def __call__(self, text: str) -> str:  # type: ignore[override]
         return text
+
+
+@dataclass(frozen=True)
+class TextOrTable(ValueType):
+    """The path of a file, or its content as a mapping."""
+
+    expected: str = "the path of a file, or a dict"
+    metavar: str = "FILE"
+    annotation: str = "str | dict[str, Any]"
+
+    def check(self, value: Any) -> str | dict[str, Any]:
+        if isinstance(value, str) and value:
+            return value
+        if not isinstance(value, Mapping):
+            self.refuse(value)
+        return dict(value)
+
+    def __call__(self, text: str) -> str | dict[str, Any]:
+        return self.check(text)
 
 
 @dataclass(frozen=True)

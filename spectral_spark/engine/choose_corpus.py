@@ -15,6 +15,7 @@ from spectral_spark.engine.pack_dense import pack_rows
 from spectral_spark.engine.packing import Packing
 from spectral_spark.engine.progress import Progress
 from spectral_spark.engine.rows import RowFrame
+from spectral_spark.engine.spark_connect import session_setting
 from spectral_spark.errors import SettingsError
 
 SETTING = "spark.spectral.driverEntries"
@@ -48,7 +49,7 @@ def choose_corpus(
     spark, progress = packing.frame.sparkSession, progress or Progress()
     if driver_holds(driver_entries(spark), entries, words, state_bytes):
         return DriverCorpus(packing, progress, driver_threads(spark))
-    return ExecutorCorpus(packing, progress)
+    return ExecutorCorpus(packing, progress, entries)
 
 
 def driver_holds(limit: int, entries: float, words: int, state_bytes: int = 0) -> bool:
@@ -58,7 +59,7 @@ def driver_holds(limit: int, entries: float, words: int, state_bytes: int = 0) -
 
 def driver_entries(spark: SparkSession) -> int:
     """The Spark setting ``spark.spectral.driverEntries``: the most entries that stay on the driver; 0 for never."""
-    return entries_limit(spark.conf.get(SETTING, None))
+    return entries_limit(session_setting(spark, SETTING))
 
 
 def entries_limit(given: str | None) -> int:

@@ -112,8 +112,7 @@ class DriverCorpus(Corpus):
             for documents in shard[1]:
                 accumulator.add(documents)
                 finished.one_more()
-            arrays = accumulator.arrays()
-            return thinned({name: np.ascontiguousarray(array, np.float64) for name, array in arrays.items()})
+            return thinned(accumulator.arrays())
 
         sums = TreeSum(top)
         with threadpool_limits(1), ThreadPoolExecutor(max(1, min(self._threads, len(shards)))) as pool:

@@ -1,6 +1,7 @@
 """A large corpus, spread over the executors: a pass is one Spark job over a cached working copy."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,18 @@ from pyspark.storagelevel import StorageLevel
 from threadpoolctl import threadpool_limits
 
 from spectral_spark.data.kernel import Accumulator, Kernel
+from spectral_spark.engine.batch_size import small_batches
 from spectral_spark.engine.corpus import NODE_COUNTS, Corpus, PathCounts
 from spectral_spark.engine.executor_sweeps import ExecutorSweeps
-from spectral_spark.engine.pack_counts import DROP_REASONS, joined_identities
+from spectral_spark.engine.kept_rows import keep_rows
+from spectral_spark.engine.pack_counts import BLOCK_DOCUMENTS, DROP_REASONS, joined_identities
 from spectral_spark.engine.packing import SORT_COLUMNS, Decoder, Packing, task_count
 from spectral_spark.engine.partial_states import ROW_SCHEMA, assemble, encode, sum_by_row_blocks
 from spectral_spark.engine.progress import Progress
 from spectral_spark.engine.shared_arrays import SharedArrays, parallelism
+from spectral_spark.engine.spark_connect import is_connect
 from spectral_spark.engine.spark_versions import repartition_by_id, to_arrow
-from spectral_spark.engine.sparse_rows import Partial, flattened, thinned
+from spectral_spark.engine.sparse_rows import Partial, flattened, thinned, whole
 from spectral_spark.engine.tree_sum import TreeSum
 from spectral_spark.engine.word_sweeps import WordSweeps
 
@@ -29,18 +33,24 @@ DIRECT_BYTES = 192 << 20         # partial sums that the driver fetches whole; b
 class ExecutorCorpus(Corpus):
     """Packed rows in the executors' memory, or on their disks, filled by the first pass and kept until closed."""
 
-    def __init__(self, packing: Packing, progress: Progress) -> None:
+    def __init__(self, packing: Packing, progress: Progress, entries: int = 0) -> None:
         super().__init__(packing.frame.sparkSession, progress, packing.decode, packing.shards, packing.documents)
         tasks = task_count(packing.shards, parallelism(self.spark))
         shift = (packing.shards // tasks).bit_length() - 1
         self.data = packing.data
-        self.frame = (
+        self._row_numbers = max(1, BLOCK_DOCUMENTS * entries // max(packing.documents, 1))
+        self._kept = keep_rows(
             repartition_by_id(packing.frame, tasks, F.shiftright("shard", shift))
             .sortWithinPartitions(*SORT_COLUMNS)
             .select("shard", *packing.columns)
-            .mapInArrow(packing.packer, packing.schema)
-            .persist(StorageLevel.MEMORY_AND_DISK)
+            .mapInArrow(packing.packer, packing.schema),
+            StorageLevel.MEMORY_AND_DISK, "the working copy of the documents",
         )
+        self.frame = self._kept.frame
+        if self._kept.staged:                               # files come back in any order
+            self.frame = repartition_by_id(self.frame, tasks, F.shiftright("shard", shift)).sortWithinPartitions(
+                "shard", "block"
+            )
 
     def count(self) -> PathCounts:
         """Only one row per tree node reaches the driver."""
@@ -72,7 +82,7 @@ class ExecutorCorpus(Corpus):
         return ExecutorSweeps(self._rows(0, 1).select("shard", *self.data, "block"), self.decode)
 
     def close(self) -> None:
-        self.frame.unpersist()
+        self._kept.release()
 
     def _rows(self, round: int, rounds: int) -> DataFrame:
         """One ``rounds``-th of the blocks that have documents."""
@@ -84,7 +94,8 @@ class ExecutorCorpus(Corpus):
     ) -> TreeSum:
         rows, cores = self._rows(round, rounds).select("shard", *self.data, "block"), parallelism(self.spark)
         direct = state_bytes * min(self.shards, 2 * cores) <= DIRECT_BYTES
-        with SharedArrays(self.spark, shared) as arrays:
+        small = small_batches(self.spark, self._row_numbers) if is_connect(self.spark) else nullcontext()
+        with SharedArrays(self.spark, shared) as arrays, small:         # a worker there may have 1 GB in all
             partials = rows.mapInArrow(_ShardSum(kernel, self.decode, arrays, top, thin=direct), ROW_SCHEMA)
             return assemble([to_arrow(partials)], top) if direct else sum_by_row_blocks(
                 partials, cores, state_bytes, top
@@ -123,4 +134,4 @@ class _ShardSum:
 
     def _state(self, accumulator: Accumulator) -> Partial:
         arrays = accumulator.arrays()
-        return thinned(arrays) if self._thin else dict(arrays)          # row blocks add up only where all have them
+        return thinned(arrays) if self._thin else dict(whole(arrays))   # row blocks add up only where all have them

@@ -8,16 +8,21 @@ sweeps are repeated there in one job, with the same random numbers.
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from inspect import signature
 
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 from pyspark.storagelevel import StorageLevel
 
 from spectral_spark.data.count_batch import CountBatch
+from spectral_spark.engine.batch_size import small_batches
+from spectral_spark.engine.kept_rows import KeptRows, keep_without_plan
 from spectral_spark.engine.packing import Decoder
 from spectral_spark.engine.shared_arrays import SharedArrays, parallelism
+from spectral_spark.engine.spark_connect import is_connect
 from spectral_spark.engine.spark_versions import to_arrow
 from spectral_spark.engine.whole_counts import (
     ARROW_FIELDS,
@@ -31,10 +36,9 @@ from spectral_spark.engine.whole_counts import (
 )
 from spectral_spark.engine.word_sweeps import BLOCK_WORDS, WordSweeps, block_lengths, joined_lengths
 from spectral_spark.refine.corpus_gibbs import DocumentLengths
-from spectral_spark.refine.word_topics import SweepKernel, WordBlock, word_blocks
+from spectral_spark.refine.word_topics import SweepKernel, WordBlock, sum_shapes, word_blocks
 
 DIRECT_BYTES = 192 << 20         # counts that the driver fetches from all tasks; beyond, executors add them first
-_LIKE = {"counts": "likelihood", "tables": "prior"}
 _log = logging.getLogger(__name__)
 _WORDS = ("starts", "words", "nodes", "streams", "topics", "lengths")
 _SCHEMA = ", ".join(f"{name} binary" for name in _WORDS) + ", " + SCHEMA
@@ -57,63 +61,55 @@ class ExecutorSweeps(WordSweeps):
         self._kept = self._words_again()
 
     def lengths(self) -> DocumentLengths:
-        rows = to_arrow(self._kept.filter("name is null").select("lengths"))
+        rows = to_arrow(self._kept.frame.filter("name is null").select("lengths"))
         parts = [value.as_buffer() for chunk in rows["lengths"].chunks for value in chunk]
         return joined_lengths([np.frombuffer(part, np.int64).reshape(-1, 3) for part in parts])
 
-    def sweep(self, kernel: SweepKernel, shared: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    def sweep(self, kernel: SweepKernel, shared: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         arrays = SharedArrays(self._spark, shared)
-        sums = {name: np.zeros(shared[like].shape, np.int64) for name, like in _LIKE.items()}
+        sums = {name: np.zeros(shape, np.int64) for name, shape in sum_shapes(kernel, shared).items()}
         try:
             drawn = self._drawn(kernel, arrays, sums)
         except Exception as error:
             _log.warning("sampling: the topics of some words were lost (%s); their sweeps are repeated",
                          type(error).__name__)
-            _release(self._kept)
+            self._kept.release()
             self._kept = self._words_again()
             drawn = self._drawn(kernel, arrays, sums)
-        _release(self._kept)
-        self._kept = drawn
+        self._kept.release()
         self._finished.append((kernel, arrays))
-        return sums["counts"], sums["tables"]
+        self._kept = self._words_again() if drawn.again else drawn
+        return sums
 
     def close(self) -> None:
-        _release(self._kept)
+        self._kept.release()
         for _, arrays in self._finished:
             arrays.close()
         self._finished = []
 
-    def _words_again(self) -> DataFrame:
-        """All words with their topics after the finished sweeps."""
+    def _words_again(self) -> KeptRows:
+        """All words with their topics after the finished sweeps. Where Spark keeps no rows, every sweep repeats those
+        before it, with the same random numbers."""
         return _keep(self._rows.mapInArrow(_Unroll(self._decode, self._finished), _SCHEMA))
 
-    def _drawn(self, kernel: SweepKernel, arrays: SharedArrays, sums: Mapping[str, np.ndarray]) -> DataFrame:
+    def _drawn(self, kernel: SweepKernel, arrays: SharedArrays, sums: Mapping[str, np.ndarray]) -> KeptRows:
         """The words with new topics, whose counts are added to ``sums``."""
-        words = self._kept.filter("name is null").select(*_WORDS)
+        words, cores = self._kept.frame.filter("name is null").select(*_WORDS), parallelism(self._spark)
+        if self._kept.staged:                               # small files would be read by few tasks
+            words = words.repartition(cores, F.xxhash64("streams"))
         drawn = _keep(words.mapInArrow(_Sweep(kernel, arrays), _SCHEMA))
-        pieces, cores = drawn.filter("name is not null").select(*COLUMNS), parallelism(self._spark)
+        pieces = drawn.frame.filter("name is not null").select(*COLUMNS)
         if 4 * cores * sum(array.size for array in sums.values()) > DIRECT_BYTES:
             pieces = pieces.repartition(cores, "name", "part").mapInArrow(_added, SCHEMA)
-        add_counts(to_arrow(pieces).to_batches(), sums)
+        with small_batches(self._spark, BLOCK_WORDS) if is_connect(self._spark) else nullcontext():
+            add_counts(to_arrow(pieces).to_batches(), sums)
         return drawn
 
 
-def _keep(frame: DataFrame) -> DataFrame:
+def _keep(frame: DataFrame) -> KeptRows:
     """Keep the rows from their first use on, without the plan that led to them. Spark 3.5 keeps them only once."""
-    if _executors(frame.sparkSession) > 1 and "storageLevel" in signature(frame.localCheckpoint).parameters:
-        return frame.localCheckpoint(eager=False, storageLevel=StorageLevel.MEMORY_AND_DISK_2)
-    return frame.localCheckpoint(eager=False)
-
-
-def _release(frame: DataFrame) -> None:
-    """Let the rows go; under Spark Connect the server does, when nothing refers to them any more.
-
-    ``RDD.unpersist`` does the same and warns that the rows cannot be recomputed, which is intended here.
-    """
-    plan = getattr(frame, "_jdf", None)
-    if plan is not None:
-        rows = plan.queryExecution().analyzed().rdd()
-        rows.sparkContext().unpersistRDD(rows.id(), False)
+    twice = _executors(frame.sparkSession) > 1 and "storageLevel" in signature(frame.localCheckpoint).parameters
+    return keep_without_plan(frame, StorageLevel.MEMORY_AND_DISK_2 if twice else None, "the topics of words")
 
 
 def _executors(spark: object) -> int:

@@ -1,6 +1,7 @@
 """Estimates the memory of a fit before it starts: bytes on the driver and in every Python worker."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import psutil
 from spectral_spark.errors import CapacityError
 
 GIB = 1 << 30
+SMALL_WORKER = 512 << 20         # bytes: of smaller workers most is an estimate of what Python itself takes
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,36 @@ def check_memory(
             + ("fewer cores (`master=local[1]`), or a larger machine" if workers else "or a larger driver")
         )
     return need
+
+
+def executor_shortage(need: MemoryNeed, settings: Mapping[str, str]) -> str | None:
+    """What to say if the containers of a cluster have less room than their Python workers need; None if they suffice.
+
+    YARN and Kubernetes end a container that exceeds its memory. What it has beside the heap is the overhead, and
+    ``spark.executor.pyspark.memory`` if that is set. Elsewhere there is no such limit to compare with.
+    """
+    if not settings.get("spark.master", "").startswith(("yarn", "k8s")):
+        return None
+    heap = _bytes(settings.get("spark.executor.memory", "1g"), "m")
+    factor = float(settings.get("spark.executor.memoryOverheadFactor", "0.1"))
+    given = settings.get("spark.executor.memoryOverhead")
+    room = _bytes(given, "m") if given else max(int(factor * heap), 384 << 20)
+    room += _bytes(settings.get("spark.executor.pyspark.memory", "0"), "m")
+    cores = int(settings.get("spark.executor.cores", "1"))
+    if need.worker < SMALL_WORKER or cores * need.worker <= room:
+        return None
+    return (
+        f"each executor runs {cores} Python workers of about {need.worker / GIB:.1f} GiB, and its container has room "
+        f"for {room / GIB:.1f} GiB beside the heap; if it is ended for exceeding its memory, set "
+        f"`spark.executor.memoryOverhead={-(-cores * need.worker >> 20)}m`, or `spark.executor.cores` to fewer"
+    )
+
+
+def _bytes(given: str, unit: str) -> int:
+    """A size as Spark writes it: 512m, 2g, or a number of ``unit``."""
+    text = given.strip().lower().removesuffix("b")
+    number, suffix = (text, unit) if text[-1:].isdigit() else (text[:-1], text[-1:])
+    return int(float(number) * {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}[suffix])
 
 
 def local_workers(spark: Any) -> int:

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.storagelevel import StorageLevel
 
+from spectral_spark.engine.kept_rows import keep_rows
 from spectral_spark.engine.spark_versions import to_arrow
 from spectral_spark.engine.sparse_rows import gathered, whole
 from spectral_spark.engine.tree_sum import State, TreeSum
@@ -47,19 +48,24 @@ def _numbers_per_part(shape: Sequence[int]) -> int:
 
 def sum_by_row_blocks(partials: DataFrame, reducers: int, state_bytes: int, top: int) -> TreeSum:
     """Sum row blocks on the executors, each block in the fixed order; the driver sees every block at most twice."""
-    summed = (
+    kept = keep_rows(
         partials.repartition(reducers, "name", "part")
         .sortWithinPartitions("name", "part", "level", "position")
-        .mapInArrow(_BlockAdder(top), ROW_SCHEMA)
-    ).persist(StorageLevel.DISK_ONLY)       # read once, and too large for a heap that also holds the documents
+        .mapInArrow(_BlockAdder(top), ROW_SCHEMA),
+        StorageLevel.DISK_ONLY,             # read once, and too large for a heap that also holds the documents
+        "the sums of a pass",
+    )
+    summed = kept.frame
     try:
+        if kept.again:                      # nothing is computed twice, at the price of memory on the driver
+            return assemble([to_arrow(summed)], top)
         parts = summed.agg(F.max("part")).first()
         last = int(parts[0]) if parts is not None and parts[0] is not None else 0
         step = max(1, FETCH_BYTES * (last + 1) // max(state_bytes, 1))
         starts = range(0, last + 1, step)
         return assemble((to_arrow(summed.filter(F.col("part").between(at, at + step - 1))) for at in starts), top)
     finally:
-        summed.unpersist()
+        kept.release()
 
 
 class _BlockAdder:

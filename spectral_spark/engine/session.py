@@ -61,6 +61,7 @@ def start_session(
     said = set() if submitted else set(spark_defaults())
     for key, value in ({"spark.master": "local[*]"} | dict(fallbacks or {})).items():
         _set_unless_said(conf, key, value, said)
+    check_master(conf.get("spark.master") or "")
     for key, value in _defaults(conf.get("spark.master") or "").items():
         _set_unless_said(conf, key, value, said)
     if not submitted and SparkContext._gateway is None:
@@ -114,6 +115,13 @@ def check_spark_version(version: str) -> None:
     if [int(part) for part in re.findall(r"\d+", version)[:2]] < [int(part) for part in OLDEST_SPARK.split(".")]:
         raise SettingsError(f"this is Spark {version}, and spectral_spark needs {OLDEST_SPARK} or newer: run it on "
                             "a newer cluster, or install a newer Spark with pip install 'spectral-spark[spark]'")
+
+
+def check_master(master: str) -> None:
+    """Refuse a cluster that Spark cannot find, before its JVM ends without a word that people see."""
+    if master.startswith("yarn") and not any(os.environ.get(f"{name}_CONF_DIR") for name in ("HADOOP", "YARN")):
+        raise SettingsError("to run on YARN, set HADOOP_CONF_DIR to the directory with the cluster's core-site.xml and "
+                            "yarn-site.xml")
 
 
 def new_log() -> Path:

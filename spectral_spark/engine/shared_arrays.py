@@ -6,18 +6,23 @@ from typing import Any
 import numpy as np
 from pyspark.sql import SparkSession
 
+from spectral_spark.engine.uploaded_value import UploadedValue
+
 
 class SharedArrays:
-    """Arrays for the executors: a broadcast that is destroyed after the pass, or a closure under Spark Connect."""
+    """Arrays for the executors: a broadcast that is destroyed after the pass; under Spark Connect they are sent inside
+    the function or, if they are large, as a file (see ``engine.uploaded_value``)."""
 
     def __init__(self, spark: SparkSession, arrays: Mapping[str, np.ndarray]) -> None:
         context = getattr(spark, "_sc", None)
         self._broadcast: Any = context.broadcast(dict(arrays)) if context is not None else None
-        self._arrays = {} if self._broadcast is not None else dict(arrays)
+        self._uploaded: UploadedValue[dict[str, np.ndarray]] | None = None
+        if context is None:
+            self._uploaded = UploadedValue(spark, dict(arrays))
 
     def value(self) -> Mapping[str, np.ndarray]:
-        if self._broadcast is None:
-            return self._arrays
+        if self._uploaded is not None:
+            return self._uploaded()
         arrays: Mapping[str, np.ndarray] = self._broadcast.value
         return arrays
 

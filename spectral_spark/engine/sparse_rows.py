@@ -1,42 +1,26 @@
 """Arrays of which a shard touched few rows, such as sums per node of a large tree, travel and add up as those rows."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
-FEWEST_ROWS = 4096           # smaller arrays stay whole
+from spectral_spark.data.touched_rows import FEWEST_ROWS, Rows, TouchedRows
+
 _ROWS, _VALUES, _LENGTH = "@rows", "@values", "@length"
+Partial = dict[str, Rows]
 
 
-@dataclass(frozen=True, eq=False)
-class TouchedRows:
-    """An array of ``length`` rows that are all zero but for ``values`` at ``rows`` (sorted)."""
-
-    rows: np.ndarray
-    values: np.ndarray
-    length: int
-
-    def whole(self) -> np.ndarray:
-        array = np.zeros((self.length, *self.values.shape[1:]))
-        array[self.rows] = self.values
-        return array
-
-
-Partial = dict[str, np.ndarray | TouchedRows]
-
-
-def thinned(state: Mapping[str, np.ndarray]) -> Partial:
+def thinned(state: Mapping[str, Rows]) -> Partial:
     """The state with its mostly empty arrays cut to the rows in use."""
     return {name: _thin(array) for name, array in state.items()}
 
 
-def whole(state: Mapping[str, np.ndarray | TouchedRows]) -> dict[str, np.ndarray]:
+def whole(state: Mapping[str, Rows]) -> dict[str, np.ndarray]:
     """The state as plain arrays."""
     return {name: array.whole() if isinstance(array, TouchedRows) else array for name, array in state.items()}
 
 
-def added(left: np.ndarray | TouchedRows, right: np.ndarray | TouchedRows) -> np.ndarray | TouchedRows:
+def added(left: Rows, right: Rows) -> Rows:
     """left + right, reusing the memory of a plain one."""
     if isinstance(left, TouchedRows) and isinstance(right, TouchedRows):
         rows = np.union1d(left.rows, right.rows)
@@ -53,7 +37,7 @@ def added(left: np.ndarray | TouchedRows, right: np.ndarray | TouchedRows) -> np
     return np.add(left, right, out=left)
 
 
-def flattened(state: Mapping[str, np.ndarray | TouchedRows]) -> dict[str, np.ndarray]:
+def flattened(state: Mapping[str, Rows]) -> dict[str, np.ndarray]:
     """Plain arrays that :func:`gathered` makes the same state of."""
     plain: dict[str, np.ndarray] = {}
     for name, array in state.items():
@@ -74,8 +58,11 @@ def gathered(plain: Mapping[str, np.ndarray]) -> Partial:
     return state
 
 
-def _thin(array: np.ndarray) -> np.ndarray | TouchedRows:
-    if array.ndim < 2 or len(array) < FEWEST_ROWS:
+def _thin(array: Rows) -> Rows:
+    if isinstance(array, TouchedRows):
         return array
-    rows = np.flatnonzero(array.any(axis=tuple(range(1, array.ndim))))
-    return TouchedRows(rows, array[rows], len(array)) if 2 * len(rows) < len(array) else array
+    plain: np.ndarray = np.ascontiguousarray(array, np.float64)
+    if plain.ndim < 2 or len(plain) < FEWEST_ROWS:
+        return plain
+    rows = np.flatnonzero(plain.any(axis=tuple(range(1, plain.ndim))))
+    return TouchedRows(rows, plain[rows], len(plain)) if 2 * len(rows) < len(plain) else plain

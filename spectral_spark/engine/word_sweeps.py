@@ -25,11 +25,11 @@ class WordSweeps(ABC):
         """How long the documents are."""
 
     @abstractmethod
-    def sweep(self, kernel: SweepKernel, shared: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    def sweep(self, kernel: SweepKernel, shared: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Draw the topic of every word once more.
 
-        Returns counts (d, k) and tables (nodes, k), int64 (see ``SweepAccumulator``). Words hold the new topics only if
-        the sweep has succeeded.
+        Returns the sums of ``SweepAccumulator`` over all documents. Words hold the new topics only if the sweep has
+        succeeded.
         """
 
     @abstractmethod
@@ -47,7 +47,7 @@ class DriverSweeps(WordSweeps):
     def lengths(self) -> DocumentLengths:
         return joined_lengths([block_lengths(block) for block in self._blocks])
 
-    def sweep(self, kernel: SweepKernel, shared: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    def sweep(self, kernel: SweepKernel, shared: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         cells = shared["likelihood"].size + shared["prior"].size
         threads = max(1, min(self._threads, len(self._blocks), _THREADS_BYTES // (8 * cells)))
         sums = [kernel.start(shared) for _ in range(threads)]
@@ -59,11 +59,11 @@ class DriverSweeps(WordSweeps):
             parts = list(pool.map(part, range(threads)))
         for number, blocks in enumerate(parts):
             self._blocks[number::threads] = blocks
-        counts, tables = sums[0].counts, sums[0].tables
+        total = sums[0].arrays()
         for other in sums[1:]:
-            counts += other.counts
-            tables += other.tables
-        return counts, tables
+            for name, array in other.arrays().items():
+                total[name] += array
+        return total
 
     def close(self) -> None:
         self._blocks = []

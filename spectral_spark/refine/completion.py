@@ -37,7 +37,8 @@ class CompletionKernel:
     ``shared`` holds ``topics`` of shape (c, d, k), ``node_prior`` of shape (c, N, k) with rows that sum to one,
     ``concentration`` of shape (g,): document priors to compare, and ``unigram`` of shape (d,). The state is
     ``loss`` of shape (c, g, N) and ``unigram_loss``, ``hidden``, ``observed``, ``documents`` of shape (N,): sums over
-    the documents each node owns.
+    the documents each node owns. With ``impossible`` of shape (d,), ones for words that no topic has, their hidden
+    tokens are counted too.
     """
 
     seed: int = 0
@@ -59,7 +60,10 @@ class CompletionAccumulator:
         self._seed, self._iterations = seed, iterations
         candidates, nodes, _ = self._prior.shape
         self._loss = np.zeros((candidates, len(self._totals), nodes))
-        self._sums = {name: np.zeros(nodes) for name in ("unigram_loss", "hidden", "observed", "documents")}
+        self._impossible = shared.get("impossible")
+        names = ["unigram_loss", "hidden", "observed", "documents"]
+        names += ["impossible"] if self._impossible is not None else []
+        self._sums = {name: np.zeros(nodes) for name in names}
 
     def add(self, batch: CountBatch) -> None:
         observed, hidden = halve(batch, self._seed)
@@ -74,6 +78,8 @@ class CompletionAccumulator:
         surprise = -hidden.counts * np.log(self._unigram[hidden.terms])
         self._count("unigram_loss", nodes, surprise)
         self._count("hidden", nodes, hidden.counts)
+        if self._impossible is not None:
+            self._count("impossible", nodes, hidden.counts * self._impossible[hidden.terms])
         self._count("observed", batch.nodes, observed.lengths)
         self._count("documents", batch.nodes, np.ones(batch.n_documents))
 

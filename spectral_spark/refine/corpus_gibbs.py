@@ -3,12 +3,14 @@
 Nothing here touches documents: a sweep says what to draw from, and the sums over all documents give the next one.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import digamma
 
 from spectral_spark.refine.backend import backend_name
+from spectral_spark.refine.cut_tree import cut_tree
 from spectral_spark.refine.fixed_point import FIXED_POINT
 from spectral_spark.refine.gibbs import GibbsSettings, likelihood_steps, prior_steps
 from spectral_spark.refine.node_priors import Hierarchy, update_hierarchy
@@ -38,6 +40,10 @@ class DocumentLengths:
         gain = digamma(distinct + concentration) - digamma(concentration)
         return np.bincount(self.nodes, gain[place] * self.documents, nodes)
 
+    def words(self, nodes: int) -> np.ndarray:
+        """Words of the documents directly at each node, of shape (nodes,)."""
+        return np.bincount(self.nodes, self.lengths * self.documents, nodes)
+
 
 class CorpusSampler:
     """Plans the sweeps over a corpus one by one, and gives the state that they result in.
@@ -56,33 +62,42 @@ class CorpusSampler:
         self._start, self._sweeps, self._lengths, self._options = start, sweeps, lengths, options
         self._settings, self._seed = GibbsSettings(max(sweeps, 1)), (seed, start.k, 1)
         self._counts = start.statistics
+        self._tree = cut_tree(start.parent, start.level, lengths.words(len(start.parent)), start.k)
         self._hierarchy = Hierarchy(
-            start.hierarchy.proportions, np.append(start.hierarchy.concentrations[:-1], concentration)
+            start.hierarchy.proportions[self._tree.kept], np.append(start.hierarchy.concentrations[:-1], concentration)
         )
         self._weights = np.rint(start.node_weight * WEIGHT_STEPS).astype(np.int64)
         self._average, self._done = np.zeros(start.statistics.shape), 0
 
     @property
     def kernel(self) -> SweepKernel:
-        return SweepKernel(backend_name(self._options.backend))
+        """Of the next sweep. The last one counts the tables of all nodes of a cut tree."""
+        last = self._done == self._sweeps - 1
+        return SweepKernel(backend_name(self._options.backend), all_nodes=last and not self._tree.whole)
 
     def shared(self) -> dict[str, np.ndarray]:
         """The arrays that the next sweep needs (see ``SweepKernel``)."""
         return {
-            "likelihood": likelihood_steps(self._counts, self._settings.smoothing),
+            "likelihood": likelihood_steps(self._counts, self._settings.smoothing, self._start.seeds),
             "prior": prior_steps(self._hierarchy),
             "weights": self._weights,
+            **({} if self._tree.whole else {"place": self._tree.place}),
             "seed": np.random.SeedSequence([*self._seed, self._done]).generate_state(1, np.uint64),
             "cold": np.array([self._done == 0]),
         }
 
-    def finish(self, counts: np.ndarray, tables: np.ndarray) -> None:
+    def finish(self, sums: Mapping[str, np.ndarray]) -> None:
         """Take the sums of a sweep over all documents, and learn the tree from them."""
-        self._counts = counts / WEIGHT_STEPS
-        options, start = self._options, self._start
-        spread = self._lengths.spread(self._hierarchy.concentrations[-1], len(start.parent))
+        self._counts = sums["counts"] / WEIGHT_STEPS
+        start, tree, tables, now = self._start, self._tree, sums["tables"], self._hierarchy
+        parent, level = tree.parent, tree.level
+        if "all_tables" in sums:
+            parent, level, tables = start.parent, start.level, sums["all_tables"]
+            now = Hierarchy(now.proportions[tree.place], now.concentrations)
+        options = self._options
+        spread = self._lengths.spread(now.concentrations[-1], len(start.parent))
         self._hierarchy = update_hierarchy(
-            self._hierarchy, start.parent, start.level, tables / FIXED_POINT, spread,
+            now, parent, level, tables / FIXED_POINT, spread,
             learn=options.learn_concentrations, bounds=options.concentration_bounds,
             learn_documents=options.learn_document_concentration,
         )

@@ -39,7 +39,8 @@ def settle_round(state: RefineState, settings: RefineSettings) -> EmRound:
 
 
 def after_settling(state: RefineState, sums: Mapping[str, np.ndarray], settings: RefineSettings) -> RefineState:
-    """The state after an exact step, which removes the noise of mini-batches."""
+    """The state of the whole tree after an exact step, which removes the noise of mini-batches."""
+    state = state.with_all_nodes()
     if not sums or not sums["tokens"][0]:
         return state
     hierarchy = _learnt(state, sums["node_tables"], sums["node_spread"], sums, settings)
@@ -54,20 +55,27 @@ def _kernel(settings: RefineSettings, *, frozen: bool = False) -> RefineKernel:
 
 
 def drop_dead(state: RefineState, settings: RefineSettings) -> RefineState:
-    """The state without topics that have almost no words."""
-    alive = np.flatnonzero(state.weights >= settings.minimum_weight / state.k)
+    """The state without topics that have almost no words; seeded ones stay."""
+    seeded = 0 if state.seeds is None else state.seeds.topics
+    alive = np.flatnonzero((state.weights >= settings.minimum_weight / state.k) | (np.arange(state.k) < seeded))
     return state if len(alive) == state.k else state.keep(alive)
 
 
 def shared_arrays(state: RefineState, settings: RefineSettings) -> dict[str, np.ndarray]:
     """The arrays that a round broadcasts."""
+    seeds = state.seeds
+    prior = {} if seeds is None else {
+        "seed_counts": seeds.pseudo_counts(state.statistics), "seed_allowed": seeds.allowed,
+    }
     return {
         "statistics": state.statistics,
         "node_prior": state.hierarchy.proportions,
-        "concentration": np.full(len(state.parent), state.document_concentration),
+        "concentration": np.full(len(state.hierarchy.proportions), state.document_concentration),
         "node_weight": state.node_weight,
+        **({} if state.cut is None else {"place": state.cut.place}),
         "rate": np.array([settings.rate(state.rounds)]),
         "documents": np.array([state.documents]),
+        **prior,
     }
 
 
@@ -90,8 +98,9 @@ def after_round(state: RefineState, sums: Mapping[str, np.ndarray], settings: Re
 def _learnt(
     state: RefineState, tables: np.ndarray, spread: np.ndarray, sums: Mapping[str, np.ndarray], settings: RefineSettings
 ) -> Hierarchy:
+    parent, level = (state.parent, state.level) if state.cut is None else (state.cut.parent, state.cut.level)
     return update_hierarchy(
-        state.hierarchy, state.parent, state.level, tables, spread,
+        state.hierarchy, parent, level, tables, spread,
         learn=settings.learn_concentrations, bounds=settings.concentration_bounds,
         newest=(float(sums["node_tables"].sum()), float(sums["node_spread"].sum())),
         learn_documents=settings.learn_document_concentration,

@@ -8,6 +8,7 @@ import numpy as np
 from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.refine.backend import load_backend
 
+TINY = 1e-12
 
 def infer(
     batch: CountBatch, topics: np.ndarray, node_prior: np.ndarray, concentration: float | np.ndarray,
@@ -30,9 +31,14 @@ def infer(
     totals = np.broadcast_to(np.asarray(concentration, dtype=float), (len(node_prior),))
     prior = totals[batch.nodes, None] * node_prior[batch.nodes]
     terms, slots = np.unique(batch.terms, return_inverse=True)
-    rows = np.ascontiguousarray(topics[terms], dtype=float)
+    rows = possible(np.ascontiguousarray(topics[terms], dtype=float))
     counts = np.array(batch.counts, dtype=float)
     return load_backend(backend).infer(batch.indptr.astype(np.int64), slots, counts, rows, prior, iterations)
+
+
+def possible(rows: np.ndarray) -> np.ndarray:
+    """Rows of topics (words, k) with a tiny number for zeros: a word that no topic has then tells nothing."""
+    return rows if rows.all() else np.where(rows > 0, rows, TINY)
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,7 @@ class FoldInAccumulator:
         gained = np.zeros((len(terms), self._topics.shape[1]))
         nodes = batch.nodes.astype(np.int64)
         self._backend.e_step(
-            batch.indptr.astype(np.int64), slots, np.array(batch.counts, float), nodes, self._topics[terms],
+            batch.indptr.astype(np.int64), slots, np.array(batch.counts, float), nodes, possible(self._topics[terms]),
             self._prior[nodes], self._concentration[nodes], self._weight[nodes], self._iterations,
             gained, self._node_counts, self._node_tables,
         )

@@ -21,10 +21,12 @@ from scipy.special import digamma
 from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.errors import SettingsError
 from spectral_spark.refine.backend import load_backend
+from spectral_spark.refine.cut_tree import cut_tree
 from spectral_spark.refine.fixed_point import FIXED_POINT, LIKELIHOOD_STEPS, PRIOR_STEPS
 from spectral_spark.refine.node_priors import Hierarchy, update_hierarchy
 from spectral_spark.refine.refine_settings import RefineSettings
 from spectral_spark.refine.refine_state import RefineState
+from spectral_spark.refine.seed_prior import SeedPrior
 from spectral_spark.refine.topic_merging import merge_labels, merged, split_heaviest
 from spectral_spark.tree.group_balance import WEIGHT_STEPS
 
@@ -33,6 +35,7 @@ SEARCH, SEARCHED = 0.6, 2    # the share of the sweeps that search, on every sec
 FEWEST_STAGED = 10           # sweeps: with fewer, nothing is merged
 WORDS_PER_TOPIC = 20_000     # of the sample: with fewer, surplus topics do harm
 LONGEST = 1 << 13            # words: longer documents are left to EM
+SETTLED = 0.6                # the share of the sweeps after which topics are remembered: how far do they still drift?
 _THREADS_BYTES = 256 << 20   # of the sums of all threads together
 
 
@@ -95,6 +98,12 @@ class GibbsSettings:
         """When surplus topics are merged, as shares of the sweeps."""
         first, second = STAGES
         return (first / SEARCH, second / SEARCH) if self.only_search else (first, second)
+
+    @property
+    def remembered(self) -> int:
+        """The sweep whose topics are compared with those at the end; 0 if there are too few sweeps."""
+        share = (1.0 + STAGES[1] / SEARCH) / 2 if self.only_search else SETTLED
+        return int(share * self.sweeps) if self.sweeps >= FEWEST_STAGED else 0
 
     def searches(self, k: int, words: int) -> bool:
         """Whether there are enough words and sweeps to search with surplus topics in a part of the documents."""
@@ -166,15 +175,20 @@ class GibbsSampler:
         self._backend = load_backend(options.backend)
         frequency = np.bincount(sample.words, minlength=len(start.statistics))
         self._used = np.flatnonzero(frequency)                         # the words of the sample
+        self._seeds = None if start.seeds is None else start.seeds.of_words(self._used)
+        self._fixed = 0 if self._seeds is None else self._seeds.topics
         slot = np.zeros(len(frequency), np.int32)
         slot[self._used] = np.arange(len(self._used))
         self._whole = DocumentSample(sample.indptr, slot[sample.words], sample.nodes)
-        self._columns, nodes = settings.columns(start.k, len(sample.words)), len(start.parent)
+        self._columns = settings.columns(start.k, len(sample.words))
+        words_at = np.bincount(sample.nodes, np.diff(sample.indptr), len(start.parent))
+        self._tree = cut_tree(start.parent, start.level, words_at, start.k)
+        nodes = len(self._tree.kept)
         searches = settings.searches(start.k, len(sample.words)) and not settings.only_search
         self._everything_from = int(SEARCH * settings.sweeps) if searches else 0
         self._draw_anew(self._whole.taken(np.arange(0, sample.documents, SEARCHED)) if searches else self._whole)
         k = self._columns[0]
-        statistics = split_heaviest(start.statistics, k, seed) if k > start.k else start.statistics
+        statistics = split_heaviest(start.statistics, k, seed, self._fixed) if k > start.k else start.statistics
         own = statistics[self._used] / np.maximum(statistics.sum(axis=0), 1e-300)
         common = frequency[self._used, None] / max(len(sample.words), 1)
         blurred = ((1.0 - settings.blur) * own + settings.blur * common) * (len(self._sample.words) / k)
@@ -184,12 +198,14 @@ class GibbsSampler:
         )
         self._threads = max(1, min(threads, _THREADS_BYTES // (8 * (nodes + len(self._used)) * k)))
         self._average, self._done = np.zeros((len(self._used), start.k)), 0
+        self._remembered: np.ndarray | None = None
 
     def _draw_anew(self, sample: DocumentSample) -> None:
         """Continue with these documents, whose words hold no topic yet."""
         self._sample, self._cold = sample.by_node(), True
         self._topics = np.zeros(len(sample.words), np.int32)
         self._weights = np.rint(self._start.node_weight[self._sample.nodes] * WEIGHT_STEPS).astype(np.int64)
+        self._nodes = self._tree.place[self._sample.nodes].astype(np.int32)
         lengths = np.diff(self._sample.indptr)
         self._lengths, self._length_of = np.unique(lengths, return_inverse=True)
 
@@ -203,16 +219,18 @@ class GibbsSampler:
         if self._done and self._done == self._everything_from:
             self._counts *= len(self._whole.words) / max(len(self._topics), 1)
             self._draw_anew(self._whole)
-        counts, tables = self.draw(likelihood_steps(self._counts, settings.smoothing))
+        counts, tables = self.draw(likelihood_steps(self._counts, settings.smoothing, self._seeds))
         self._counts = counts / WEIGHT_STEPS
         self._learn(tables)
         self._done, self._cold = self._done + 1, False
         if self._done > (1.0 - settings.averaged) * settings.sweeps:
             self._average += self._counts
+        if self._done == settings.remembered:
+            self._remembered = self._counts.astype(np.float32)
 
     def _merge(self, k: int) -> None:
         """Continue with k topics: words keep their topics under new numbers."""
-        labels = merge_labels(self._counts, k)
+        labels = merge_labels(self._counts, k, self._fixed)
         self._topics = labels[self._topics]
         self._counts = merged(self._counts, labels)
         self._hierarchy = Hierarchy(merged(self._hierarchy.proportions, labels), self._hierarchy.concentrations)
@@ -237,7 +255,7 @@ class GibbsSampler:
         def part(number: int) -> tuple[np.ndarray, np.ndarray]:
             counts, tables = np.zeros(likelihood.shape, np.int64), np.zeros(prior.shape, np.int64)
             self._backend.sweep(
-                sample.indptr, sample.words, self._topics, sample.nodes, self._weights, prior, likelihood,
+                sample.indptr, sample.words, self._topics, self._nodes, self._weights, prior, likelihood,
                 int(borders[number]), int(borders[number + 1]), seed, self._cold, counts, tables,
             )
             return counts, tables
@@ -252,9 +270,9 @@ class GibbsSampler:
         """Update proportions and concentrations of the tree, as after a round of EM."""
         own = self._hierarchy.concentrations[-1]
         of_length = digamma(self._lengths + own) - digamma(own)
-        spread = np.bincount(self._sample.nodes, of_length[self._length_of], len(self._hierarchy.proportions))
+        spread = np.bincount(self._nodes, of_length[self._length_of], len(self._hierarchy.proportions))
         learnt = update_hierarchy(
-            self._hierarchy, self._start.parent, self._start.level, tables / FIXED_POINT, spread,
+            self._hierarchy, self._tree.parent, self._tree.level, tables / FIXED_POINT, spread,
             learn=self._options.learn_concentrations, bounds=self._options.concentration_bounds,
         )
         concentrations, settings = learnt.concentrations.copy(), self._settings
@@ -272,6 +290,14 @@ class GibbsSampler:
         """The documents' concentration that the sweeps have reached."""
         return float(self._hierarchy.concentrations[-1])
 
+    @property
+    def drift(self) -> np.ndarray:
+        """How far each topic moved over the last sweeps, half the L1 distance; NaN if there were too few sweeps."""
+        if self._remembered is None or not self._average.any():
+            return np.full(self._start.k, np.nan)
+        before, after = (_shares(counts, self._settings.smoothing) for counts in (self._remembered, self._average))
+        return 0.5 * np.abs(before - after).sum(axis=0)
+
     def state(self) -> RefineState:
         """The state after the sweeps; words outside the sample keep their statistics."""
         start = self._start
@@ -283,16 +309,27 @@ class GibbsSampler:
         concentrations = np.append(self._hierarchy.concentrations[:-1], start.document_concentration)
         if not self._options.learn_concentrations:
             concentrations = start.hierarchy.concentrations
-        return start.replaced(statistics, Hierarchy(self._hierarchy.proportions, concentrations), start.node_tables)
+        proportions = self._hierarchy.proportions[self._tree.place]
+        return start.replaced(statistics, Hierarchy(proportions, concentrations), start.node_tables)
 
 
-def likelihood_steps(counts: np.ndarray, smoothing: float) -> np.ndarray:
-    """Topic-word counts (words, k) as likelihoods in whole numbers: LIKELIHOOD_STEPS where a word is most likely."""
-    smooth = counts.astype(np.float32)
+def likelihood_steps(counts: np.ndarray, smoothing: float, seeds: SeedPrior | None = None) -> np.ndarray:
+    """Topic-word counts (words, k) as likelihoods in whole numbers: LIKELIHOOD_STEPS where a word is most likely.
+
+    ``seeds`` are words that people gave to the first topics.
+    """
+    smooth = (counts if seeds is None else seeds.applied(counts)).astype(np.float32)
     smooth += np.float32(smoothing)
     smooth *= (1.0 / smooth.sum(axis=0, dtype=np.float64)).astype(np.float32)
     smooth *= np.float32(LIKELIHOOD_STEPS) / smooth.max(axis=1, keepdims=True)
     return np.rint(smooth).astype(np.uint16)
+
+
+def _shares(counts: np.ndarray, smoothing: float) -> np.ndarray:
+    """Topic-word counts (words, k) as topics whose columns sum to one."""
+    smooth = counts + smoothing
+    shares: np.ndarray = smooth / smooth.sum(axis=0)
+    return shares
 
 
 def prior_steps(hierarchy: Hierarchy) -> np.ndarray:

@@ -5,7 +5,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from spectral_spark.refine.cut_tree import CutTree
 from spectral_spark.refine.node_priors import Hierarchy
+from spectral_spark.refine.seed_prior import FINAL, SeedPrior
 
 INITIAL_NODE_CONCENTRATION, INITIAL_DOCUMENT_CONCENTRATION = 10.0, 2.0
 
@@ -31,6 +33,8 @@ class RefineState:
     tokens, documents : words and documents of the corpus.
     rounds, passes : how many were finished.
     topic_ids : int array of shape (k,), each topic's column at the start; tells which ones were dropped.
+    seeds : words that people gave to the first topics; None without any.
+    cut : of a wide tree, the nodes that ``hierarchy``, ``node_tables`` and ``node_spread`` have rows of; None for all.
     """
 
     statistics: np.ndarray
@@ -45,12 +49,14 @@ class RefineState:
     rounds: int
     passes: int
     topic_ids: np.ndarray
+    seeds: SeedPrior | None = None
+    cut: CutTree | None = None
 
     @classmethod
     def start(
         cls, topics: np.ndarray, weights: np.ndarray, parent: np.ndarray, level: np.ndarray, tokens: float,
         documents: float, *, node_proportions: np.ndarray | None = None, concentrations: np.ndarray | None = None,
-        node_weight: np.ndarray | None = None,
+        node_weight: np.ndarray | None = None, seeds: SeedPrior | None = None,
     ) -> "RefineState":
         """From the topics (d, k) and weights (k,) of a spectral solution and the document tree.
 
@@ -69,6 +75,7 @@ class RefineState:
             node_tables=np.zeros((nodes, k)), node_spread=np.zeros(nodes),
             node_weight=np.ones(nodes) if node_weight is None else np.asarray(node_weight, dtype=float),
             tokens=float(tokens), documents=float(documents), rounds=0, passes=0, topic_ids=np.arange(k),
+            seeds=seeds,
         )
 
     @property
@@ -87,7 +94,8 @@ class RefineState:
 
     def topics(self, smoothing: float) -> np.ndarray:
         """Topics of shape (d, k): smoothed, columns sum to one."""
-        smooth: np.ndarray = self.statistics + smoothing
+        counts = self.statistics if self.seeds is None else self.seeds.applied(self.statistics, FINAL)
+        smooth: np.ndarray = counts + smoothing
         return smooth / smooth.sum(axis=0)
 
     def replaced(self, statistics: np.ndarray, hierarchy: Hierarchy, node_tables: np.ndarray) -> "RefineState":
@@ -106,21 +114,45 @@ class RefineState:
             topic_ids=self.topic_ids[topics],
         )
 
+    def cut_to(self, cut: CutTree) -> "RefineState":
+        """The same state with rows of the nodes that remain; no node of a whole tree is cut."""
+        if cut.whole:
+            return self
+        proportions = self.hierarchy.proportions[cut.kept]
+        return replace(
+            self, cut=cut, hierarchy=Hierarchy(proportions, self.hierarchy.concentrations),
+            node_tables=self.node_tables[cut.kept], node_spread=self.node_spread[cut.kept],
+        )
+
+    def with_all_nodes(self) -> "RefineState":
+        """The same state with rows of all nodes; those that were cut have the proportions of the node above them."""
+        if self.cut is None:
+            return self
+        nodes, proportions = len(self.parent), self.hierarchy.proportions[self.cut.place]
+        return replace(
+            self, cut=None, hierarchy=Hierarchy(proportions, self.hierarchy.concentrations),
+            node_tables=np.zeros((nodes, self.k)), node_spread=np.zeros(nodes),
+        )
+
     def arrays(self) -> dict[str, np.ndarray]:
         """Everything as arrays, for a checkpoint."""
         return {
+            **({} if self.cut is None else {"kept": self.cut.kept}),
             "statistics": self.statistics, "parent": self.parent, "level": self.level,
             "proportions": self.hierarchy.proportions, "concentrations": self.hierarchy.concentrations,
             "node_tables": self.node_tables, "node_spread": self.node_spread, "node_weight": self.node_weight,
             "topic_ids": self.topic_ids,
             "progress": np.array([self.tokens, self.documents, self.rounds, self.passes], dtype=float),
+            **(self.seeds.arrays() if self.seeds is not None else {}),
         }
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> "RefineState":
         tokens, documents, rounds, passes = arrays["progress"]
+        seeds = SeedPrior(arrays["seed_pull"], arrays["seed_allowed"]) if "seed_pull" in arrays else None
         return cls(
             arrays["statistics"], arrays["parent"], arrays["level"],
             Hierarchy(arrays["proportions"], arrays["concentrations"]), arrays["node_tables"], arrays["node_spread"],
             arrays["node_weight"], float(tokens), float(documents), int(rounds), int(passes), arrays["topic_ids"],
+            seeds, CutTree.of_kept(arrays["kept"], arrays["parent"], arrays["level"]) if "kept" in arrays else None,
         )

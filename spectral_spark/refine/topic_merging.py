@@ -7,22 +7,26 @@ splits. With surplus topics every theme can get its own, and merging two similar
 import numpy as np
 
 
-def split_heaviest(statistics: np.ndarray, columns: int, seed: int) -> np.ndarray:
-    """Topic-word counts (d, k) → (d, columns): the heaviest topics give a random part of their words to new ones."""
+def split_heaviest(statistics: np.ndarray, columns: int, seed: int, fixed: int = 0) -> np.ndarray:
+    """Topic-word counts (d, k) → (d, columns): the heaviest topics give a random part of their words to new ones.
+
+    The first ``fixed`` topics give none, unless there are too few others.
+    """
     k = statistics.shape[1]
-    heaviest = np.argsort(-statistics.sum(axis=0), kind="stable")[: columns - k]
+    heaviest = np.lexsort((-statistics.sum(axis=0), np.arange(k) < fixed))[: columns - k]
     given = statistics[:, heaviest] * np.random.default_rng([seed, columns]).random((len(statistics), len(heaviest)))
     wide = np.hstack([statistics, given])
     wide[:, heaviest] -= given
     return wide
 
 
-def merge_labels(counts: np.ndarray, k: int) -> np.ndarray:
+def merge_labels(counts: np.ndarray, k: int, fixed: int = 0) -> np.ndarray:
     """Merge topics until k are left, always the two that lose the least likelihood.
 
     Parameters
     ----------
     counts : array of shape (words, columns), how often each topic has each word; columns ≥ k.
+    fixed : the first so many topics keep their numbers; nothing is merged with them.
 
     Returns
     -------
@@ -34,6 +38,7 @@ def merge_labels(counts: np.ndarray, k: int) -> np.ndarray:
     cost = np.full((columns, columns), np.inf)
     for i in range(columns - 1):
         cost[i, i + 1 :] = own[i] + own[i + 1 :] - _likelihood(counts[:, i + 1 :] + counts[:, i : i + 1])
+    cost[:fixed] = np.inf
     for _ in range(columns - k):
         i, j = divmod(int(cost.argmin()), columns)
         counts[:, i] += counts[:, j]
@@ -41,6 +46,7 @@ def merge_labels(counts: np.ndarray, k: int) -> np.ndarray:
         cost[j, :] = cost[:, j] = cost[i, :] = cost[:, i] = np.inf
         own[i] = _likelihood(counts[:, i : i + 1])[0]
         others = np.flatnonzero(alive & (np.arange(columns) != i))
+        others = others[others >= fixed]
         new = own[i] + own[others] - _likelihood(counts[:, others] + counts[:, i : i + 1])
         cost[np.minimum(others, i), np.maximum(others, i)] = new
     return np.searchsorted(np.flatnonzero(alive), owner).astype(np.int32)

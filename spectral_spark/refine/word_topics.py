@@ -8,10 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import digamma
 
 from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.data.hashing import GOLDEN_GAMMA, mixed_bits
 from spectral_spark.refine.backend import load_backend
+from spectral_spark.refine.fixed_point import FIXED_POINT, PRIOR_STEPS
 from spectral_spark.refine.gibbs import LONGEST
 
 
@@ -99,32 +101,58 @@ class SweepKernel:
 
     ``shared`` holds ``likelihood`` (d, k) uint16 and ``prior`` (nodes, k) int64 in the units of ``fixed_point``,
     ``weights`` (nodes,) int64, what a word of such a document adds to the counts, and ``seed`` (1,) uint64; ``cold``
-    (1,) is true if no topics were drawn before.
+    (1,) is true if no topics were drawn before. Where the tree is cut (``cut_tree``), ``place`` of shape (nodes of the
+    whole tree,) is the row of ``prior`` for each node, and ``weights`` are those of the whole tree.
+
+    With ``all_nodes``, the tables of all nodes of a cut tree are counted as well.
     """
 
     backend: str = "auto"
+    all_nodes: bool = False
 
     def start(self, shared: Mapping[str, np.ndarray]) -> "SweepAccumulator":
         return SweepAccumulator(self, shared)
 
 
 class SweepAccumulator:
-    """Sums over blocks: ``counts`` (d, k) and ``tables`` (nodes, k), int64 (see ``gibbs.GibbsSampler.draw``)."""
+    """Sums over blocks: ``counts`` (d, k) and ``tables`` (nodes, k), int64 (see ``gibbs.GibbsSampler.draw``), and of a
+    cut tree, if asked for, ``all_tables`` (nodes of the whole tree, k)."""
 
     def __init__(self, kernel: SweepKernel, shared: Mapping[str, np.ndarray]) -> None:
         self._backend, self._shared = load_backend(kernel.backend), shared
-        self.counts = np.zeros(shared["likelihood"].shape, np.int64)
-        self.tables = np.zeros(shared["prior"].shape, np.int64)
+        self._sums = {name: np.zeros(shape, np.int64) for name, shape in sum_shapes(kernel, shared).items()}
 
     def add(self, block: WordBlock) -> WordBlock:
         """The same words with new topics."""
         shared, topics = self._shared, block.topics.copy()
+        rows = shared["place"][block.nodes].astype(np.int32) if "place" in shared else block.nodes
         self._backend.sweep(
-            block.indptr, block.words, topics, block.nodes, shared["weights"][block.nodes], shared["prior"],
-            shared["likelihood"], 0, block.documents, shared["seed"][0], bool(shared["cold"][0]), self.counts,
-            self.tables, block.streams,
+            block.indptr, block.words, topics, rows, shared["weights"][block.nodes], shared["prior"],
+            shared["likelihood"], 0, block.documents, shared["seed"][0], bool(shared["cold"][0]), self._sums["counts"],
+            self._sums["tables"], block.streams,
         )
-        return replace(block, topics=topics)
+        swept = replace(block, topics=topics)
+        if "all_tables" in self._sums:
+            _add_tables(swept, shared["prior"], rows, self._sums["all_tables"])
+        return swept
 
     def arrays(self) -> dict[str, np.ndarray]:
-        return {"counts": self.counts, "tables": self.tables}
+        return self._sums
+
+
+def sum_shapes(kernel: SweepKernel, shared: Mapping[str, np.ndarray]) -> dict[str, tuple[int, int]]:
+    """The shapes of the sums of a sweep."""
+    (words, k), nodes = shared["likelihood"].shape, len(shared["prior"])
+    further = {"all_tables": (len(shared["place"]), k)} if kernel.all_nodes else {}
+    return {"counts": (words, k), "tables": (nodes, k), **further}
+
+
+def _add_tables(block: WordBlock, prior: np.ndarray, rows: np.ndarray, tables: np.ndarray) -> None:
+    """The expected tables α(ψ(α + n) − ψ(α)) of every document, at its own node."""
+    k = prior.shape[1]
+    owner = np.repeat(np.arange(block.documents), np.diff(block.indptr))
+    cells, words = np.unique(owner * k + block.topics, return_counts=True)
+    document, topic = cells // k, cells % k
+    alpha = prior[rows[document], topic] / PRIOR_STEPS
+    draws = alpha * (digamma(alpha + words) - digamma(alpha))
+    np.add.at(tables, (block.nodes[document], topic), (draws * FIXED_POINT).astype(np.int64))

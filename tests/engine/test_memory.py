@@ -67,3 +67,14 @@ def test_a_forecast_grows_with_the_documents_and_shrinks_with_cores() -> None:
     plain = forecast(CorpusSize(10**7, 6 * 10**8, 10_000), replace(settings, explore_sweeps=0), 2, costs=COSTS)
     assert {step.name for step in plain.passes} - {step.name for step in large.passes} >= {"refine 2.8"}
     assert large.seconds == sum(step.seconds for step in large.passes)
+
+
+def test_containers_too_small_for_their_workers_are_remarked_upon() -> None:
+    need = memory.MemoryNeed(driver=1 << 30, worker=900 << 20, broadcast=0)
+    yarn = {"spark.master": "yarn", "spark.executor.memory": "4g", "spark.executor.cores": "2"}
+    said = memory.executor_shortage(need, yarn)                            # a tenth of the heap is 410 MiB
+    assert said is not None
+    assert "`spark.executor.memoryOverhead=1800m`" in said
+    for enough in ({"spark.executor.memoryOverhead": "1800"}, {"spark.executor.pyspark.memory": "2g"},
+                   {"spark.executor.memoryOverheadFactor": "0.5"}, {"spark.master": "spark://host:7077"}):
+        assert memory.executor_shortage(need, yarn | enough) is None

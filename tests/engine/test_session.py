@@ -110,3 +110,13 @@ def test_findspark_is_asked_only_when_pyspark_is_not_there(monkeypatch: pytest.M
     monkeypatch.delenv("SPARK_HOME")
     with pytest.raises(SettingsError, match="pyspark cannot be imported: pip install"):
         session.find_pyspark()
+
+
+def test_yarn_without_a_configuration_is_refused_before_spark_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(SettingsError, match="set HADOOP_CONF_DIR"):
+        session.check_master("yarn")
+    session.check_master("local[2]")
+    monkeypatch.setenv("YARN_CONF_DIR", "/etc/hadoop")
+    session.check_master("yarn")

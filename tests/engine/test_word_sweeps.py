@@ -2,15 +2,17 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 import pytest
 from corpora import corpus_of, frame_of, random_documents
 from pyspark.sql import DataFrame, SparkSession
 
-from spectral_spark.engine import executor_sweeps
+from spectral_spark.engine import executor_corpus, executor_sweeps
 from spectral_spark.engine.choose_corpus import SETTING
 from spectral_spark.engine.corpus import take_census
+from spectral_spark.engine.kept_rows import stage_rows
 from spectral_spark.engine.whole_counts import PART_CELLS, add_counts, add_pieces, encode_counts
 from spectral_spark.refine.gibbs import LONGEST
 from spectral_spark.refine.word_topics import SweepKernel
@@ -36,8 +38,8 @@ def swept(frame: DataFrame, lost_before: int | None = None) -> tuple[Drawn, tupl
             for number in range(SWEEPS):
                 shared |= {"seed": np.array([7 + 10**9 * number], np.uint64), "cold": np.array([number == 0])}
                 if number == lost_before:
-                    executor_sweeps._release(words._kept)
-                found.append(words.sweep(SweepKernel("numpy" if number == 1 else "numba"), shared))
+                    words._kept.release()
+                found.append(tuple(words.sweep(SweepKernel("numpy" if number == 1 else "numba"), shared).values()))
     return found, (lengths.nodes, lengths.lengths, lengths.documents)
 
 
@@ -57,6 +59,25 @@ def test_executors_draw_what_the_driver_draws(
         monkeypatch.setattr(executor_sweeps, "DIRECT_BYTES", 0)         # executors add the counts first
     found, lengths = swept(frame_of(spark, ROWS).repartition(partitions), lost_before=2 if partitions == 7 else None)
     assert ("their sweeps are repeated" in caplog.text) == (partitions == 7)
+    assert_same(found, lengths, here)
+
+
+@pytest.mark.parametrize("staged", [True, False])
+def test_a_spark_that_keeps_no_rows_draws_the_same(
+    spark: SparkSession, here: tuple[Drawn, tuple[np.ndarray, ...]], staged: bool, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Rows are staged in files, or computed again by every sweep, as on servers that refuse caches."""
+    for module, name in ((executor_corpus, "keep_rows"), (executor_sweeps, "keep_without_plan")):
+        monkeypatch.setattr(module, name, lambda frame, level, what: stage_rows(frame, what))
+    monkeypatch.setenv("SPECTRAL_STAGING", str(tmp_path) if staged else "")
+    assert_same(*swept(frame_of(spark, ROWS).repartition(3)), here)
+    assert ("computes the topics of words again" in caplog.text) != staged
+    copies = [file for file in tmp_path.rglob("*.parquet") if file.stat().st_size > 1000]
+    assert not copies                                       # deleted after use
+
+
+def assert_same(found: Drawn, lengths: tuple[np.ndarray, ...], here: tuple[Drawn, tuple[np.ndarray, ...]]) -> None:
     for (counts, tables), (expected, expected_tables) in zip(found, here[0], strict=True):
         np.testing.assert_array_equal(counts, expected)
         np.testing.assert_array_equal(tables, expected_tables)

@@ -25,7 +25,7 @@ def sampled(drawn: Drawn, start: RefineState, shards: int, threads: int, options
     words = DriverSweeps([[part] for part in parts if part.n_documents], threads)
     sampler = CorpusSampler(start, 2.0, 12, words.lengths(), options, seed=3)
     for _ in range(12):
-        sampler.finish(*words.sweep(sampler.kernel, sampler.shared()))
+        sampler.finish(words.sweep(sampler.kernel, sampler.shared()))
     return sampler.state()
 
 
