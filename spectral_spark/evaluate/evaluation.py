@@ -20,11 +20,10 @@ from spectral_spark.files.model_files import TopicModelFiles
 from spectral_spark.ingest.corpus_store import Corpus
 from spectral_spark.ingest.translate import in_vocabulary
 from spectral_spark.refine.completion import ITERATIONS, CompletionKernel, completion_inputs, unigram_of
-from spectral_spark.solve.reconstruct import smoothed_topics
+from spectral_spark.solve.reconstruct import LIKELY, likely_topics, positive_words
 from spectral_spark.tree.nodes import DocumentTree
 
 CORPUS_COLUMNS = DocumentColumns(features=None, terms="terms", counts="counts", path="path", id="doc_id")
-SMOOTHING = 0.01             # share of the unigram in topics that have zeros
 _MANY = 1e9                  # tokens that the mean of the topics stands for if there are no training documents
 Path = tuple[str, ...]
 
@@ -76,8 +75,9 @@ def evaluate(
     Returns
     -------
     dict ready for JSON: ``loss`` and ``unigram_loss`` (nats per hidden token), ``tokens`` (hidden), ``documents``,
-    ``npmi``, ``umass``, ``diversity``, ``prior`` (what was assumed) and ``nodes``, the same losses per tree node, each
-    over all documents at or below it.
+    ``npmi``, ``umass``, ``diversity``, ``prior`` (what was assumed; topics with zeros are mixed with a share
+    ``smoothing`` of the unigram, and ``impossible_tokens`` counts hidden tokens of words that no topic has) and
+    ``nodes``, the same losses per tree node, each over all documents at or below it.
     """
     test, train = _documents(corpus, model, "test"), _documents(corpus, model, "train")
     if test.isEmpty():
@@ -103,9 +103,10 @@ def evaluate_topics(
     with open_scored(reference, columns, d, progress) as corpus:
         counts = corpus.packed.sum(CooccurrenceKernel(), cooccurrence_inputs(words, d), name="coherence")
     unigram = unigram_of(counts["occurrences"] if reference is train else model.topics @ model.weights * _MANY)
-    topics = model.topics if model.topics.min() > 0 else smoothed_topics(model.topics, unigram, SMOOTHING)
+    topics = likely_topics(model.topics, unigram)
     with open_scored(test, columns, d, progress) as corpus:
         shared = completion_inputs(topics, model.node_priors(corpus.census.tree), model.concentration, unigram)
+        shared["impossible"] = (model.topics.max(axis=1) <= 0).astype(float)
         sums = corpus.packed.sum(CompletionKernel(seed), shared, name="document completion")
     places = np.searchsorted(np.unique(words), words)
     coherence = npmi(places, counts["together"], counts["documents"][0])
@@ -120,7 +121,8 @@ def evaluate_topics(
             "concentration": model.concentration,
             "proportions": "tree node" if len(model.paths) > 1 else "root",
             "iterations": ITERATIONS,
-            "smoothing": 0.0 if topics is model.topics else SMOOTHING,
+            "smoothing": 0.0 if topics is model.topics else LIKELY,
+            "impossible_tokens": int(sums["impossible"].sum()),
             "unigram": "training documents" if reference is train else "mean of the topics",
         },
         "seed": seed,
@@ -132,8 +134,8 @@ def evaluate_topics(
 def completion_loss(frame: DataFrame, columns: DocumentColumns, model: ScoredTopics, *, seed: int = 0) -> float:
     """Document completion, in nats per hidden word, on all documents with a word; nothing else is measured."""
     with open_scored(frame, columns, len(model.topics)) as corpus:
-        priors, mean = model.node_priors(corpus.census.tree), model.topics @ model.weights
-        shared = completion_inputs(model.topics, priors, model.concentration, mean)
+        priors, mean = model.node_priors(corpus.census.tree), positive_words(model.topics @ model.weights)
+        shared = completion_inputs(likely_topics(model.topics, mean), priors, model.concentration, mean)
         sums = corpus.packed.sum(CompletionKernel(seed), shared, name="document completion")
     return float(sums["loss"].sum() / max(sums["hidden"].sum(), 1.0))
 

@@ -1,5 +1,8 @@
 """What a fit remarks about its settings: things that are allowed, and probably not meant."""
 
+from pyspark.sql import SparkSession
+
+from spectral_spark.engine.memory import MemoryNeed, executor_shortage
 from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.solve.rank import RankChoice
@@ -30,3 +33,11 @@ def warn_of_balance(census: Census, settings: FitSettings, run: FitRun) -> None:
     elif groups_with_documents(census) < 2:
         run.warn(f"{given} changes nothing: all documents are in one top-level group, so that there is nothing to "
                  "balance; name the groups in the documents' paths")
+
+
+def warn_of_containers(need: MemoryNeed, spark: SparkSession, run: FitRun) -> None:
+    """Warn when the executors' containers may be too small for their Python workers; Spark Connect cannot tell."""
+    context = getattr(spark, "_sc", None)
+    shortage = executor_shortage(need, dict(context.getConf().getAll())) if context is not None else None
+    if shortage is not None:
+        run.warn(shortage)

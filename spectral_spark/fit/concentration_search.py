@@ -18,7 +18,7 @@ from spectral_spark.solve.reconstruct import positive_words, smoothed_topics
 from spectral_spark.solve.topic_solution import TopicSolution
 
 SCORED_DOCUMENTS = 2048
-DOCUMENT_TOTALS = (0.3, 1.0, 3.0)
+DOCUMENT_TOTALS = (0.3, 1.0, 3.0, 10.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from spectral_spark.engine.checkpoints import Arrays, Checkpoints
 from spectral_spark.engine.progress import Progress
 
@@ -24,6 +26,7 @@ class FitRun:
     passes : name, seconds and documents of every pass that was run, for the run report.
     seconds : where the time went, by step.
     warnings : what the user should know, also in the run report.
+    drift : array of shape (k,), how far each topic moved in the last sweeps of sampling; None without sampling.
     """
 
     progress: Progress = field(default_factory=Progress)
@@ -31,6 +34,7 @@ class FitRun:
     passes: list[dict[str, Any]] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    drift: np.ndarray | None = None
 
     def resumable(self, name: str, compute: Callable[[], Arrays]) -> Arrays:
         """The arrays of a pass: read back if an earlier, interrupted run has finished it, computed otherwise."""

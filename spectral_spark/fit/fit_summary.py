@@ -5,7 +5,15 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from spectral_spark.fit.summary_view import counts_text, html_view, levels_text, seconds_text, text_view
+from spectral_spark.fit.summary_view import (
+    counts_text,
+    html_view,
+    levels_text,
+    preset_text,
+    seconds_text,
+    seeds_text,
+    text_view,
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -18,18 +26,21 @@ class FitSummary:
     dropped : documents that could not be used, by reason.
     effective_sample_size : n_eff of the root under ``weighting``.
     bounds : bounds on the errors of the moments, δ = 0.05 (see ``solve.error_bounds``): given the groups, and for the
-        root.
+        root; and of topics and weights, or what these lack.
     concentrations : of the layers, top to documents: as given, or as learnt by refinement. One number is the
         documents' alone.
     spectral_concentrations : what the moments were read with.
     levels : what pairs of different documents say about the levels of groups, and where the documents' concentration
         comes from; empty without groups.
+    preset : name of the preset, and the settings that were given and win over it; empty without one.
     sample : on a sample of the documents, the loss and the share of second-moment energy outside the basis.
     document_concentration : total Dirichlet weight of a document's prior, as used for inference.
     spectrum, noise_floor, rank_rule, rank_reason : the eigenvalues, and why k is what it is.
     residual, iterations, converged : of the solver.
     passes : name, seconds and documents of every pass over the data.
     seconds : where the time went.
+    seeds : of topics that people gave words to: their numbers, and what the documents say (``fit.seed_report``).
+    lineage : of a model whose topics were merged or split by hand, where every topic comes from: "3+7", "12a".
     """
 
     k: int
@@ -53,14 +64,17 @@ class FitSummary:
     iterations: int = 0
     converged: bool = True
     document_concentration: float | None = None
-    bounds: dict[str, float] = field(default_factory=dict)
+    bounds: dict[str, Any] = field(default_factory=dict)
     spectral_concentrations: list[float] = field(default_factory=list)
     sample: dict[str, float] = field(default_factory=dict)
     levels: dict[str, Any] = field(default_factory=dict)
+    preset: dict[str, Any] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     refinement: dict[str, Any] = field(default_factory=dict)
     sources: list[str] = field(default_factory=list)
     basis: str | None = None
+    seeds: dict[str, Any] = field(default_factory=dict)
+    lineage: list[str] = field(default_factory=list)
     extra: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -96,8 +110,12 @@ class FitSummary:
             ("time", seconds_text(self.seconds)),
             ("seed", str(self.seed)),
         ]
+        if self.preset:
+            facts.insert(5, ("preset", preset_text(self.preset)))
         if self.levels:
             facts.insert(5, ("levels, from pairs of documents", levels_text(self.levels)))
+        if self.seeds:
+            facts.insert(1, ("seeds", seeds_text(self.seeds)))
         if loss is not None:
             facts.insert(3, ("loss on a sample", f"{loss:.4f} nats per word"))
         return facts + [("warning", warning) for warning in self.warnings]

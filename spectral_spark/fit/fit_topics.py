@@ -16,20 +16,32 @@ from spectral_spark.engine.memory import check_memory
 from spectral_spark.engine.pack_counts import PackSettings
 from spectral_spark.engine.progress import Progress
 from spectral_spark.errors import InputError
-from spectral_spark.fit.advice import warn_of_balance, warn_of_noise
+from spectral_spark.fit.advice import warn_of_balance, warn_of_containers, warn_of_noise
 from spectral_spark.fit.basis_step import basis_weights, check_basis, find_basis
 from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
-from spectral_spark.fit.fitted_topics import FittedTopics, fitted_topics, make_summary
+from spectral_spark.fit.fitted_topics import FittedTopics, Topics, fitted_topics, make_summary
 from spectral_spark.fit.gibbs_step import sample_topics
 from spectral_spark.fit.moment_step import check_groups, collect_moments, warn_of_fixed_tree
 from spectral_spark.fit.planned_passes import planned_passes
+from spectral_spark.fit.rank_step import basis_for_rank
 from spectral_spark.fit.refine_step import settle_topics
 from spectral_spark.fit.remember import kept_sample, known_documents
 from spectral_spark.fit.sample_check import sample_check
-from spectral_spark.fit.solve_step import solve_moments, with_chosen_tensors
+from spectral_spark.fit.seed_step import (
+    check_seeds,
+    numbered,
+    reported_seeds,
+    seed_prior,
+    seeded_labels,
+    seeded_start,
+    with_room,
+)
+from spectral_spark.fit.solve_step import Solved, solve_moments, with_chosen_tensors
+from spectral_spark.fit.stability import with_stability
 from spectral_spark.fit.third_step import basis_from_sample, sample_for_solving
 from spectral_spark.moments.basis import Basis
+from spectral_spark.moments.kept_sample import KeptSample
 from spectral_spark.moments.moment_state import MomentState
 from spectral_spark.moments.subtree import subtree
 from spectral_spark.version import __version__
@@ -59,13 +71,14 @@ def fit_topics(
         check_basis(basis, source.vocab_size, vocabulary, settings.k)
     width = basis.size if basis is not None else settings.basis_columns(source.vocab_size)
     k = None if settings.k == "auto" else int(settings.k)
-    check_memory(
-        source.rows, source.vocab_size, width, frame.sparkSession, k=k, third=settings.collects_third(width)
-    )
+    check_seeds(settings, vocabulary)
+    third = settings.collects_third(width, 0 if basis is not None else source.words)
+    need = check_memory(source.rows, source.vocab_size, width, frame.sparkSession, k=k, third=third)
     key = run_key(source.fingerprint, source.vocab_size, settings.as_dict(), words, basis.fingerprint if basis else "",
                   __version__)
     checkpoints = DirectoryCheckpoints(checkpoint_dir, key) if checkpoint_dir else Checkpoints()
     run = FitRun(progress or Progress(), checkpoints)
+    warn_of_containers(need, frame.sparkSession, run)
     known = moments if moments is not None and list(moments.sources) == [source.fingerprint] else None
     planned = planned_passes(settings, source.vocab_size, source.words, basis is not None)
     run.progress.plan(sum(planned.values()) - (0 if known is None else planned["moments"]), source.rows)
@@ -86,33 +99,55 @@ def _fit_counted(
     check_groups(corpus, settings)
     warn_of_balance(corpus.census, settings, run)
     weights = basis_weights(corpus, settings)
-    third = settings.collects_third(basis.size if basis else settings.basis_columns(corpus.vocab_size))
+    words = vocabulary_fingerprint(vocabulary)
+    mergeable = basis is not None                   # a basis that was given is one that others share
     with run.timing("range"):
+        if basis is None and settings.grows_basis:
+            basis = basis_for_rank(corpus, weights, settings, words, run, source)
+        columns = basis.size - 1 if basis else settings.basis_columns(corpus.vocab_size)
+        third = settings.collects_third(columns, 0 if mergeable else corpus.tokens)
         documents = None if third else sample_for_solving(corpus, settings)
         if basis is None:
-            words = vocabulary_fingerprint(vocabulary)
             basis = find_basis(corpus, weights, settings, words, run) if documents is None else (
                 basis_from_sample(documents, corpus, settings, words, run)
             )
     with run.timing("moments"):
         moments = collect_moments(corpus, basis, settings, run, source, third=third) if known is None else known
         warn_of_fixed_tree(moments, run)
-    with run.timing("solve"):
-        solved = solve_moments(moments, settings, corpus, run, documents)
-        warn_of_noise(solved.solution.rank, run)
-    topics = solved.topics
-    if settings.refines:
-        with run.timing("refine"):
-            sampled = sample_topics(topics, corpus, settings, run)
-            topics = settle_topics(sampled, corpus, settings, run)
+    solved, topics = refined_topics(moments, corpus, settings, run, documents, vocabulary)
     with run.timing("check"):
         sample = sample_check(
             corpus, basis, topics, run, cap=settings.cap, by_length=weights.by_length, seed=settings.seed
         )
+    order = numbered(topics, settings.seeds)
+    seeds = reported_seeds(topics, order, settings.seeds, vocabulary, run)
     summary = make_summary(settings, moments, solved.solution, topics, run, corpus.dropped, corpus.tokens)
-    fitted = fitted_topics(topics, moments, replace(summary, sample=sample), vocabulary)
-    kept = kept_sample(corpus, settings, third=moments.has_third)
-    return replace(fitted, known=known_documents(corpus, run), sample=kept)
+    fitted = fitted_topics(topics, moments, replace(summary, sample=sample, seeds=seeds), vocabulary, order=order)
+    kept = documents if settings.replay_words else None
+    kept = kept if kept is not None else kept_sample(corpus, settings, third=moments.has_third)
+    return replace(fitted, known=known_documents(corpus, run), sample=kept, labels=seeded_labels(seeds))
+
+
+def refined_topics(
+    moments: MomentState, corpus: CountedCorpus, settings: FitSettings, run: FitRun,
+    documents: KeptSample | None = None, vocabulary: tuple[str, ...] | None = None,
+) -> tuple[Solved, Topics]:
+    """What the moments say alone, and after sampling and refinement where these are asked for.
+
+    ``documents`` stand for third moments that were not collected; seeds name words of the ``vocabulary``.
+    """
+    with run.timing("solve"):
+        solved = solve_moments(moments, settings, corpus, run, documents)
+        warn_of_noise(solved.solution.rank, run)
+    k = solved.topics.topics.shape[1]
+    topics = seeded_start(solved.topics, seed_prior(settings.seeds, vocabulary, k, run))
+    if settings.refines:
+        with run.timing("refine"):
+            sampled = sample_topics(topics, corpus, settings, run)
+            topics = with_stability(settle_topics(sampled, corpus, settings, run), run)
+            chosen = {name: value for name, value in solved.topics.report.items() if name == "concentrations_chosen"}
+            topics = replace(topics, report={**chosen, **topics.report})
+    return solved, topics
 
 
 @one_thread
@@ -124,7 +159,8 @@ def basis_of(
     size = len(vocabulary) if vocabulary else vocab_size
     source = inspect_documents(frame, columns, layers=settings.tree_layers, vocab_size=size)
     run = FitRun(progress or Progress())
-    run.progress.plan(1 + settings.range_passes, source.rows)
+    passes = settings.range_passes_at_most(settings.basis_columns(source.vocab_size), source.words)
+    run.progress.plan(1 + passes, source.rows)
     with open_documents(source, PackSettings(source.vocab_size, settings.cap), progress=run.progress) as corpus:
         return find_basis(corpus, basis_weights(corpus, settings), settings, vocabulary_fingerprint(vocabulary), run)
 
@@ -148,8 +184,11 @@ def solve_again(fitted: FittedTopics, settings: FitSettings) -> FittedTopics:
     settings = with_chosen_tensors(settings, fitted.summary.refinement, fitted.moments)
     solved = solve_moments(fitted.moments, settings, None, run, fitted.sample)
     warn_of_noise(solved.solution.rank, run)
+    settings = with_room(settings, solved.topics.topics.shape[1], run)
+    topics = seeded_start(solved.topics, seed_prior(settings.seeds, fitted.vocabulary, solved.topics.topics.shape[1]))
     run.timed("solve", started)
-    old = fitted.summary
-    summary = make_summary(settings, fitted.moments, solved.solution, solved.topics, run, old.dropped, old.tokens)
-    again = fitted_topics(solved.topics, fitted.moments, summary, fitted.vocabulary)
-    return replace(again, known=fitted.known, sample=fitted.sample)
+    order, old = numbered(topics, settings.seeds), fitted.summary
+    seeds = reported_seeds(topics, order, settings.seeds, fitted.vocabulary, run)
+    summary = make_summary(settings, fitted.moments, solved.solution, topics, run, old.dropped, old.tokens)
+    again = fitted_topics(topics, fitted.moments, replace(summary, seeds=seeds), fitted.vocabulary, order=order)
+    return replace(again, known=fitted.known, sample=fitted.sample, labels=seeded_labels(seeds))

@@ -17,6 +17,7 @@ from spectral_spark.fit.fit_summary import FitSummary
 from spectral_spark.moments.kept_sample import KeptSample
 from spectral_spark.moments.known_documents import KnownDocuments
 from spectral_spark.moments.moment_state import MomentState
+from spectral_spark.refine.seed_prior import SeedPrior
 from spectral_spark.solve.error_bounds import error_bounds
 from spectral_spark.solve.level_concentrations import level_ratios
 from spectral_spark.solve.topic_solution import TopicSolution
@@ -37,6 +38,9 @@ class Topics:
     concentrations : of the layers below the root, the documents' last.
     document_concentration : the documents' total prior.
     report : facts about the refinement, for the run report.
+    seeds : words that people gave to the first topics; None without any.
+    evidence : array of shape (words, k), how often documents use the listed words of the seeds in every topic.
+    stability : array of shape (k,), the probability that a topic comes back from another seed; None if unknown.
     """
 
     topics: np.ndarray
@@ -45,6 +49,9 @@ class Topics:
     concentrations: tuple[float, ...]
     document_concentration: float
     report: dict[str, Any] = field(default_factory=dict)
+    seeds: SeedPrior | None = None
+    evidence: np.ndarray | None = None
+    stability: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +71,8 @@ class FittedTopics:
     known : which documents are in the moments; None in a model of version 0.1.0.
     sample : documents that stand for all of them in updates, or None.
     labels : names that people gave to topics, by the topic's number.
+    taxonomy : the topics folded into a tree (``files.taxonomy_file``), or None.
+    stability : array of shape (k,), the probability that a topic comes back from another seed; None if unknown.
     """
 
     topics: np.ndarray
@@ -77,6 +86,12 @@ class FittedTopics:
     known: KnownDocuments | None = None
     sample: KeptSample | None = None
     labels: Mapping[int, str] = field(default_factory=dict)
+    taxonomy: Mapping[str, Any] | None = None
+    stability: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        if self.stability is not None and len(self.stability) != self.topics.shape[1]:
+            object.__setattr__(self, "stability", None)          # other topics than those it was found for
 
     @classmethod
     def from_files(
@@ -87,6 +102,7 @@ class FittedTopics:
         return cls(
             files.topics, files.weights, files.vocabulary, files.nodes, summary, moments,
             float(summary.document_concentration or 1.0), files.changes, known, sample, files.labels,
+            files.taxonomy, files.stability,
         )
 
 
@@ -104,7 +120,7 @@ def fitted_topics(
     )
     return FittedTopics(
         np.ascontiguousarray(topics.topics[:, order]), topics.weights[order], vocabulary, nodes, summary, moments,
-        topics.document_concentration,
+        topics.document_concentration, stability=None if topics.stability is None else topics.stability[order],
     )
 
 
@@ -129,22 +145,31 @@ def make_summary(
         bounds=error_bounds(moments, solution, DELTA),
         settings=settings.as_dict(), refinement=topics.report, sources=list(moments.sources),
         basis=moments.basis.fingerprint, spectral_concentrations=[float(g) for g in solution.concentrations or ()],
-        extra={"warnings": list(run.warnings)} if run.warnings else {},
-        levels=level_report(settings, moments, solution.k, topics),
+        extra={"third_moments": "all documents" if moments.has_third else "a sample of the documents",
+               **({"warnings": list(run.warnings)} if run.warnings else {})},
+        levels=level_report(settings, moments, solution, topics), preset=_preset(settings),
     )
 
 
-def level_report(settings: FitSettings, moments: MomentState, k: int, topics: Topics) -> dict[str, Any]:
+def _preset(settings: FitSettings) -> dict[str, Any]:
+    """What a preset set, and what was given instead."""
+    return {"name": settings.preset, "overridden": settings.overridden} if settings.preset else {}
+
+
+def level_report(
+    settings: FitSettings, moments: MomentState, solution: TopicSolution, topics: Topics
+) -> dict[str, Any]:
     """The concentrations of the levels of groups that pairs of documents suggest, with their standard errors.
 
-    They depend on the documents' concentration, which the pairs leave open; the one that documents are inferred with is
-    taken, and the report says where it comes from.
+    They depend on the documents' concentration, which the pairs leave open: it is the one that refinement learnt or,
+    without refinement, the one that the moments were read with. The report says where it comes from.
     """
     pairs = moments.pairs()
-    ratios = level_ratios(pairs, k) if pairs is not None else None
+    ratios = level_ratios(pairs, solution.k) if pairs is not None else None
     if ratios is None:
         return {}
-    g = topics.document_concentration
+    learnt = settings.refines or not solution.concentrations
+    g = topics.document_concentration if learnt else float((solution.concentrations or ())[-1])
     errors, of_ratios = ratios.concentration_errors(g), ratios.errors
     return {
         "concentrations": list(ratios.concentrations(g)), "errors": None if errors is None else list(errors),

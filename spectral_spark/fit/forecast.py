@@ -18,7 +18,7 @@ from spectral_spark.engine.choose_corpus import DRIVER_ENTRIES, driver_holds
 from spectral_spark.engine.memory import MemoryNeed, memory_need
 from spectral_spark.engine.packing import shard_count, task_count
 from spectral_spark.fit.fit_settings import AUTO_BASIS, SAMPLE_WORDS, FitSettings
-from spectral_spark.fit.third_step import SAMPLED_ITERATIONS, THIRD_WORDS
+from spectral_spark.fit.third_step import SAMPLED_ITERATIONS, third_words
 from spectral_spark.moments.moment_kernel import MomentKernel
 from spectral_spark.moments.range_finder import RangeKernel
 from spectral_spark.refine.em_kernel import RefineKernel
@@ -131,8 +131,8 @@ def measure_kernels(size: CorpusSize, settings: FitSettings) -> KernelCosts:
         return KernelCosts(
             _seconds_per_document(RangeKernel(d, settings.cap), {"probe": basis, "factor": factor}, batch),
             _seconds_per_document(
-                MomentKernel(d, settings.cap, third=settings.collects_third(p)), {"basis": basis, "factor": factor},
-                batch,
+                MomentKernel(d, settings.cap, third=settings.collects_third(p, size.tokens)),
+                {"basis": basis, "factor": factor}, batch,
             ),
             _seconds_per_document(
                 RefineKernel(refine.batch_size, refine.inner_iterations),
@@ -176,11 +176,11 @@ def forecast(
     packing = rates.job + entries * rates.fetch_entry if on_driver else (
         3 * rates.job + (entries * rates.pack_entry + n * rates.pack_document) / cores
     )
-    words, third = 8 * d * p, settings.collects_third(p)
-    sampled = min(1.0, THIRD_WORDS / max(size.tokens, 1))          # share of the words that stand for third moments
+    words, third = 8 * d * p, settings.collects_third(p, size.tokens)
+    sampled = min(1.0, third_words(p) / max(size.tokens, 1))          # share of the words that stand for third moments
     solve = rates.solve * max(1.0, (k / 100) ** 4)
     if not third:
-        solve = SAMPLED_ITERATIONS * (
+        solve = SAMPLED_ITERATIONS / 3 * (              # it settles long before the last one
             rates.contract_entry * sampled * entries * k + rates.multiply * (2 * d * k * k + 10 * k**3)
         ) / threads
     steps = [
@@ -188,7 +188,8 @@ def forecast(
         PassForecast("pack", packing, "packing"),
         *(one_pass(f"range {i + 1}", costs.range, words, words) if third else
           PassForecast(f"range {i + 1}", sampled * n * costs.range / threads, "kernel")
-          for i in range(settings.range_passes)),
+          for i in range(settings.range_passes_at_most(p, size.tokens))),
+        *((one_pass("rank", 2 * costs.range, words, words),) if settings.grows_basis else ()),
         one_pass("moments", costs.moments, words + 8 * p**3 // 6 if third else 4 * p * p + 24 * d, words),
         PassForecast("solve", solve * (4 if settings.scores_candidates else 1), "solver"),
     ]

@@ -40,7 +40,7 @@ def start_state(start: Topics, corpus: CountedCorpus, settings: FitSettings) -> 
     return RefineState.start(
         start.topics, start.weights, tree.parent, tree.level, float(corpus.tokens), float(corpus.documents),
         node_proportions=_smoothed(start.node_proportions), concentrations=start_concentrations(settings, tree.depth),
-        node_weight=group_weights(corpus.census, settings.group_balance),
+        node_weight=group_weights(corpus.census, settings.group_balance), seeds=start.seeds,
     )
 
 
@@ -90,9 +90,11 @@ def _after_sampling(
                 explorer.sweep()
                 run.progress.advance((sweep + 1) / sweeps)
         run.finished_pass("sampling", sample.documents, started)
-        return {**explorer.state().arrays(), "concentration": np.array([explorer.document_concentration])}
+        return {**explorer.state().arrays(), "concentration": np.array([explorer.document_concentration]),
+                "drift": explorer.drift}
 
     arrays = run.resumable("sampling", compute)
+    run.drift = arrays.get("drift")
     return RefineState.from_arrays(arrays), float(arrays["concentration"][0])
 
 
@@ -108,7 +110,7 @@ def _after_sweeps(
               closing(corpus.packed.word_sweeps()) as words):
             sampler = CorpusSampler(start, concentration, sweeps, words.lengths(), options, seed=settings.seed)
             for sweep in range(sweeps):
-                sampler.finish(*words.sweep(sampler.kernel, sampler.shared()))
+                sampler.finish(words.sweep(sampler.kernel, sampler.shared()))
                 run.progress.advance((sweep + 1) / sweeps)
         run.finished_pass("sampling all", corpus.documents, started)
         return sampler.state().arrays()

@@ -14,6 +14,7 @@ from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.fitted_topics import FittedTopics, Topics
 from spectral_spark.fit.replay import replayed_sample
+from spectral_spark.fit.seed_step import seeds_first
 from spectral_spark.fit.solve_step import Solved, solve_moments
 from spectral_spark.fit.topic_matching import match_topics, ordered
 from spectral_spark.fit.update import as_before, finished, growing
@@ -44,7 +45,10 @@ def merge_topics(
     solved = solve_moments(total, as_before(settings, fitted, total), None, run, sample)
     topics = ordered(solved.topics, fitted)
     if settings.refines:
-        topics = _reduced(_merged(fitted, other, total), _wanted(settings, fitted, other, solved))
+        topics = _merged(fitted, other, total)
+    topics = seeds_first(topics, fitted, settings)
+    if settings.refines:
+        topics = _reduced(topics, _wanted(settings, fitted, other, solved))
     if spark is not None and sample is not None and settings.refines:
         topics = replayed_sample(topics, total.census.tree, sample, settings, run, spark)
     run.timed("total", started)
@@ -78,12 +82,14 @@ def _reduced(topics: Topics, k: int) -> Topics:
     """At most k topics: the most similar ones are merged."""
     if topics.topics.shape[1] <= k:
         return topics
-    labels = merge_labels(topics.topics * topics.weights, k)
+    fixed = 0 if topics.seeds is None else topics.seeds.topics
+    labels = merge_labels(topics.topics * topics.weights, k, fixed)
     counts = merged(topics.topics * topics.weights, labels)
     weights = counts.sum(axis=0)
     return replace(
         topics, topics=counts / weights, weights=weights / weights.sum(),
         node_proportions=merged(topics.node_proportions, labels),
+        evidence=None if topics.evidence is None else merged(topics.evidence, labels),
     )
 
 

@@ -3,15 +3,20 @@
 from spectral_spark.fit.fit_settings import FitSettings
 
 CANDIDATES = (0.1, 0.3, 1.0, 3.0)
-GROUP_CANDIDATES = (0.1, 0.3, 1.0, 2.0, 4.0, 8.0)       # for tensors per group, which depend on the documents' alone
+GROUP_CANDIDATES = (0.1, 0.3, 1.0, 2.0, 3.5, 5.5, 8.0)      # for tensors per group, which depend on these alone
 LARGE_TOPICS = 64 << 20     # bytes: candidates above this are scored one at a time
 
 
 def planned_passes(settings: FitSettings, vocab_size: int, words: int, has_basis: bool = False) -> dict[str, int]:
-    """The passes of a fit by what they are for, in the order they run; those that are not needed are left out."""
+    """The passes of a fit by what they are for, in the order they run; those that are not needed are left out.
+
+    The basis takes at most as many as planned, and more only if more topics are found than its first size shows.
+    """
+    columns = settings.basis_columns(vocab_size)
     planned = {
         "census": 1,
-        "basis": 0 if has_basis else settings.range_passes,
+        "basis": 0 if has_basis else settings.range_passes_at_most(columns, words),
+        "rank": int(settings.grows_basis and not has_basis),
         "moments": 1,
         "concentrations": scoring_passes(settings, vocab_size),
         "sampling": int(settings.explores),

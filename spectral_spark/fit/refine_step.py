@@ -10,6 +10,7 @@ from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.fitted_topics import Topics
 from spectral_spark.fit.gibbs_step import refine_options
+from spectral_spark.refine.cut_tree import cut_tree
 from spectral_spark.refine.em_passes import (
     EmRound,
     after_pass,
@@ -27,8 +28,11 @@ def settle_topics(
     start: RefineState, corpus: CountedCorpus, settings: FitSettings, run: FitRun, *, passes: int | None = None
 ) -> Topics:
     """``passes`` (or ``settings.passes``) passes over the corpus, then exact steps that settle the topics."""
-    state, options = start, refine_options(corpus, settings)
-    for number in range(settings.passes(corpus.tokens) if passes is None else passes):
+    state, options, tree = start, refine_options(corpus, settings), corpus.census.tree
+    rounds = settings.passes(corpus.tokens) if passes is None else passes
+    if rounds:                                      # the exact step that follows gives all nodes proportions again
+        state = start.cut_to(cut_tree(tree.parent, tree.level, corpus.census.tokens, start.k))
+    for number in range(rounds):
         state = _refine_pass(state, f"refine {number + 1}", corpus, options, run)
     state = drop_dead(state, options)
     for number in range(settings.settling(corpus.tokens) if passes is None else options.settling):
@@ -36,7 +40,7 @@ def settle_topics(
     sweeps = {"sweeps": settings.sweeps(corpus.tokens) if settings.explores else 0}
     if settings.samples_all(corpus.tokens):
         sweeps["corpus_sweeps"] = settings.corpus_sweeps(corpus.tokens)
-    return _refined(state, options, start.k, sweeps)
+    return _refined(state.with_all_nodes(), options, start.k, sweeps)
 
 
 def _refine_pass(
@@ -81,8 +85,10 @@ def _refined(state: RefineState, options: RefineSettings, k_before: int, sweeps:
     """The topics of a finished refinement, which followed so many sweeps of Gibbs sampling."""
     kept = {int(topic) for topic in state.topic_ids}
     dropped = [topic for topic in range(k_before) if topic not in kept]
+    seeds = state.seeds
     return Topics(
         state.topics(options.final_smoothing), state.weights, state.hierarchy.proportions,
         tuple(float(g) for g in state.hierarchy.concentrations), state.document_concentration,
-        {**sweeps, "passes": state.passes, "rounds": options.rounds, "dropped_topics": dropped},
+        {**sweeps, "passes": state.passes, "rounds": options.rounds, "dropped_topics": dropped}, seeds,
+        None if seeds is None else state.statistics[seeds.listed],
     )

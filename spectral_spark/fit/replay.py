@@ -18,7 +18,7 @@ from spectral_spark.fit.refine_step import settle_topics
 from spectral_spark.moments.kept_sample import KeptSample
 from spectral_spark.tree.nodes import DocumentTree
 
-REPLAY_SWEEPS = 15          # chosen by measurement: benchmarks/nights.py
+REPLAY_SWEEPS = 20          # chosen by measurement: benchmarks/nights.py
 SAME_TOPIC = 0.5            # a topic that keeps less of its probability mass is replaced instead of moved
 SHRINK = 0.01               # a word keeps at least this share of its probability in the sample
 

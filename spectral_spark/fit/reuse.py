@@ -29,5 +29,6 @@ def reusable(moments: MomentState | None, before: FitSettings, settings: FitSett
     if settings.basis_size not in ("auto", before.basis_size, moments.basis.size):
         return Reused()
     same = all(getattr(before, name) == getattr(settings, name) for name in _OF_MOMENTS)
-    same = same and moments.has_third == settings.collects_third(moments.basis.size)
+    wanted = {settings.collects_third(moments.basis.size, words) for words in (0, moments.tokens)}
+    same = same and moments.has_third in wanted
     return Reused(moments.basis, moments if same else None)

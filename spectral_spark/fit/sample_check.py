@@ -18,6 +18,7 @@ from spectral_spark.fit.fitted_topics import Topics
 from spectral_spark.moments.basis import Basis
 from spectral_spark.moments.range_finder import RangeKernel, apply_second_moment
 from spectral_spark.refine.completion import CompletionKernel, completion_inputs, without_zeros
+from spectral_spark.solve.reconstruct import likely_topics, positive_words
 
 SAMPLE_DOCUMENTS = 4096
 PROBES = 8
@@ -30,12 +31,13 @@ def sample_check(
     """``loss`` and ``energy_outside`` on a sample of the corpus."""
     d = basis.vocab_size
     probe = basis.scale[:, None] * np.random.default_rng([seed, 7]).standard_normal((d, PROBES))
-    mean = topics.topics @ topics.weights
+    mean = positive_words(topics.topics @ topics.weights)
     kernel = CompositeKernel({"energy": RangeKernel(d, cap, by_length), "loss": CompletionKernel(seed, iterations=20)})
     shared = joined({
         "energy": {"probe": probe, "factor": np.ones(len(corpus.census.tree))},
         "loss": completion_inputs(
-            topics.topics, without_zeros(topics.node_proportions), topics.document_concentration, mean / mean.sum()
+            likely_topics(topics.topics, mean), without_zeros(topics.node_proportions), topics.document_concentration,
+            mean,
         ),
     })
 

@@ -10,22 +10,23 @@ from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.fitted_topics import Topics
 from spectral_spark.fit.planned_passes import CANDIDATES, GROUP_CANDIDATES, LARGE_TOPICS
-from spectral_spark.fit.third_step import SAMPLED_ITERATIONS, third_sample
+from spectral_spark.fit.third_step import SAMPLED_ITERATIONS, SETTLED, ThirdDocuments, third_documents
 from spectral_spark.moments.kept_sample import KeptSample
 from spectral_spark.moments.moment_state import MomentState
-from spectral_spark.moments.third_sample import ThirdSample
 from spectral_spark.solve.level_concentrations import LevelRatios, level_ratios
 from spectral_spark.solve.reconstruct import smoothed_topics
 from spectral_spark.solve.solve_state import solve_state
 from spectral_spark.solve.topic_solution import TopicSolution, node_proportions
+from spectral_spark.tree.bounds import independent_groups
 
 UNSCORED = 0.3              # without documents to choose with, or before refinement; small values suit text
 DOCUMENT_CONCENTRATION = 1.0
 CALIBRATED, PER_GROUP = "calibrated", "groups"
+MANY_GROUPS = 20            # independent top-level groups that stand for their expectation
 REFINED_TOLERANCE = 0.03    # looser tolerance of the solver if refinement follows, which corrects what is left
 # The noise of a sample is larger than what further iterations would change.
 SAMPLED = {"tolerance": 1e-3, "max_iterations": 100}
-SAMPLED_AND_REFINED = {"tolerance": REFINED_TOLERANCE, "max_iterations": SAMPLED_ITERATIONS}
+SAMPLED_AND_REFINED = {"tolerance": REFINED_TOLERANCE, "max_iterations": SAMPLED_ITERATIONS, "settled": SETTLED}
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,37 +39,61 @@ class Solved:
 
 def solve_moments(
     moments: MomentState, settings: FitSettings, corpus: CountedCorpus | None, run: FitRun,
-    sample: KeptSample | None = None,
+    sample: KeptSample | None = None, *, refined: bool = False,
 ) -> Solved:
     """Solve the moments. With ``concentrations="auto"`` and a corpus, candidates are scored on a sample of documents.
 
-    ``sample`` are documents to take third moments from if the moments have none.
+    ``sample`` are documents to take third moments from if the moments have none; ``refined`` says that refinement
+    follows although there is no corpus to choose with.
 
     The candidates are a few numbers for the documents, without levels of groups and with those that pairs of documents
     suggest (formulas §14), and the numbers that the moments calibrate; with ``tensors="auto"`` also numbers for the
     documents with tensors per group (formulas §6). Calibration is right for documents drawn from the model and far off
     on text, where words repeat, and tensors per group win where groups differ; the held-out words decide.
     Refinement learns its own concentrations, and neither the concentrations of the start nor the solver's tolerance
-    make a difference after it (``benchmarks/REFINE.md``). Before a refinement, candidates are therefore tried only if
-    the default has no solution.
+    make a difference after it (``benchmarks/REFINE.md``). Before a refinement, one set of numbers that suits the tree
+    is therefore taken, and candidates are tried only if it has no solution.
     """
-    refined = corpus is not None and settings.refines
-    third = third_sample(moments, sample)
+    refined = settings.refines and (refined or corpus is not None)
+    third = None if moments.has_third else third_documents(moments, sample, settings.solver, corpus, run)
     if settings.concentrations != "auto":
         given = settings.concentrations
         concentrations: str | list[float] = given if isinstance(given, str) else _for_tree(list(given), moments)
         solution = _solve(moments, settings, concentrations, third, refined=refined)
-        return _solved(moments, solution, (solution.concentrations or (DOCUMENT_CONCENTRATION,))[-1])
+        last = (solution.concentrations or (DOCUMENT_CONCENTRATION,))[-1]
+        return _solved(moments, solution, last, printed=settings.printed)
     if corpus is None or not settings.scores_candidates:
         try:
-            solution = _solve(moments, settings, [UNSCORED], third, refined=refined)
-            return _solved(moments, solution, DOCUMENT_CONCENTRATION)
+            name, candidate = _unscored(moments, settings)
+            solution = _tried(candidate, moments, settings, third, refined=refined)
+            unscored = {"concentrations_chosen": name}
+            return _solved(moments, solution, DOCUMENT_CONCENTRATION, unscored, printed=settings.printed)
         except InputError:
             if corpus is None:
                 raise
     best = _best_candidate(moments, settings, corpus, run, third)
     report = {"concentration_scores": best.scores, "concentrations_chosen": best.name}
-    return _solved(moments, best.solution, best.document_concentration, report)
+    return _solved(moments, best.solution, best.document_concentration, report, printed=settings.printed)
+
+
+def _unscored(moments: MomentState, settings: FitSettings) -> tuple[str, "_Candidate"]:
+    """What the moments are read with if nothing is scored: the usual number for documents, and what the tree tells.
+
+    Few groups are far from their expectation, so their tensors are taken one by one (formulas §6). With many
+    top-level groups the root's coefficients are right, and pairs of documents tell the levels (formulas §14). Few
+    top-level groups without statistics of their own leave the tree out: there the coefficients of its levels hurt.
+    """
+    number = f"{UNSCORED:g}"
+    if settings.printed:
+        layers = moments.census.tree.depth + 1
+        return ", ".join([number] * layers), _Candidate([UNSCORED] * layers)
+    pairs, k = moments.pairs(), moments.basis.size // 2 if settings.k == "auto" else int(settings.k)
+    levels = level_ratios(pairs, k) if pairs is not None else None
+    if settings.tensors == "groups" or (settings.tensors == "auto" and moments.groups is not None):
+        return f"{PER_GROUP} {number}", _Candidate([UNSCORED], True, levels)
+    if levels is not None and independent_groups(moments.census, moments.weights) >= MANY_GROUPS:
+        return f"levels {number}", _Candidate(list(levels.concentrations(UNSCORED)))
+    return number, _Candidate([UNSCORED])
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +108,7 @@ class _Best:
 
 
 def _best_candidate(
-    moments: MomentState, settings: FitSettings, corpus: CountedCorpus, run: FitRun, third: ThirdSample | None
+    moments: MomentState, settings: FitSettings, corpus: CountedCorpus, run: FitRun, third: ThirdDocuments | None
 ) -> _Best:
     """Solve for every candidate and score the topics: all at once or, if they are large, one by one.
     Candidates whose S2 has too few positive eigenvalues are left out."""
@@ -91,7 +116,8 @@ def _best_candidate(
     failure: InputError | None = None
     together: dict[str, TopicSolution] = {}
     asked = settings.tensors == "groups"
-    waiting = {f"{g:g}": _Candidate([g], asked) for g in CANDIDATES}
+    layers = moments.census.tree.depth + 1 if settings.printed else 1       # the paper's coefficients are of all layers
+    waiting = {", ".join([f"{g:g}"] * layers): _Candidate([g] * layers, asked) for g in CANDIDATES}
     while waiting:
         name = next(iter(waiting))
         candidate = waiting.pop(name)
@@ -124,11 +150,12 @@ class _Candidate:
 
 
 def _tried(
-    candidate: _Candidate, moments: MomentState, settings: FitSettings, third: ThirdSample | None
+    candidate: _Candidate, moments: MomentState, settings: FitSettings, third: ThirdDocuments | None, *,
+    refined: bool = False,
 ) -> TopicSolution:
     """The solution; tensors per group leave the levels of groups to the pairs of documents."""
     tensors = "groups" if candidate.per_group else "root"
-    solution = _solve(moments, replace(settings, tensors=tensors), candidate.concentrations, third)
+    solution = _solve(moments, replace(settings, tensors=tensors), candidate.concentrations, third, refined=refined)
     if candidate.levels is None or not solution.concentrations:
         return solution
     return replace(solution, concentrations=candidate.levels.concentrations(solution.concentrations[-1]))
@@ -143,7 +170,7 @@ def _more_candidates(moments: MomentState, settings: FitSettings, k: int) -> dic
     more = {}
     if levels is not None:
         more = {f"levels {g:g}": _Candidate(list(levels.concentrations(g))) for g in CANDIDATES}
-    if moments.has_third:                           # a sample would have to be decomposed dozens of times
+    if moments.has_third and not settings.printed:  # a sample would have to be decomposed dozens of times
         more[CALIBRATED] = _Candidate(CALIBRATED)
     if settings.tensors == "auto" and moments.groups is not None and len(moments.groups.paths):
         more |= {f"{PER_GROUP} {g:g}": _Candidate([g], True, levels) for g in GROUP_CANDIDATES}
@@ -152,11 +179,12 @@ def _more_candidates(moments: MomentState, settings: FitSettings, k: int) -> dic
 
 
 def with_chosen_tensors(settings: FitSettings, report: dict[str, Any], moments: MomentState) -> FitSettings:
-    """The settings with the tensors that held-out words chose when the model was fitted."""
+    """The settings with the tensors that were chosen when the model was fitted."""
     chosen = str(report.get("concentrations_chosen", ""))
-    if settings.tensors != "auto" or not chosen.startswith(PER_GROUP) or moments.groups is None:
+    if settings.tensors != "auto" or not chosen:
         return settings
-    return replace(settings, tensors="groups")
+    per_group = chosen.startswith(PER_GROUP) and moments.groups is not None
+    return replace(settings, tensors="groups" if per_group else "root")
 
 
 def _better(
@@ -177,17 +205,19 @@ def _better(
 
 
 def _solve(
-    moments: MomentState, settings: FitSettings, concentrations: str | list[float], third: ThirdSample | None, *,
+    moments: MomentState, settings: FitSettings, concentrations: str | list[float], third: ThirdDocuments | None, *,
     refined: bool = False,
 ) -> TopicSolution:
-    options: dict[str, Any] = {"tolerance": REFINED_TOLERANCE} if refined else {}
+    options: dict[str, Any] = {"tolerance": REFINED_TOLERANCE} if refined and not settings.printed else {}
     if third is not None:
         options = SAMPLED_AND_REFINED if refined else SAMPLED
     alone = isinstance(concentrations, list) and len(concentrations) == 1
     given = concentrations[0] if alone else concentrations
     return solve_state(
         moments, settings.k, settings.solver, given, per_group=settings.tensors == "groups",
-        rank_rule=settings.rank_rule, seed=settings.seed, sample=third, solver_options=options,
+        rank_rule=settings.rank_rule, seed=settings.seed, solver_options=options,
+        sample=None if third is None else third.sample, sketches=None if third is None else third.sketches,
+        printed=settings.printed,
     )
 
 
@@ -202,10 +232,12 @@ def _for_tree(given: list[float], moments: MomentState) -> list[float]:
 
 
 def _solved(
-    moments: MomentState, solution: TopicSolution, document_concentration: float, report: dict[str, Any] | None = None
+    moments: MomentState, solution: TopicSolution, document_concentration: float, report: dict[str, Any] | None = None,
+    *, printed: bool = False,
 ) -> Solved:
+    """Topics are smoothed with the corpus mean, but not as the paper prints them."""
     proportions = node_proportions(moments.node_means(), solution)
-    smooth = smoothed_topics(solution.topics, moments.mean_words())
+    smooth = solution.topics if printed else smoothed_topics(solution.topics, moments.mean_words())
     topics = Topics(
         smooth, solution.weights, proportions, solution.concentrations or (), document_concentration, report or {}
     )

@@ -43,3 +43,18 @@ def levels_text(levels: dict[str, Any]) -> str:
         f"{g:.3g}" for g in values]
     unknown = "" if errors else "; too few groups for standard errors"
     return f"{', '.join(shown)} (documents: {levels['documents_from']}{unknown})"
+
+
+def seeds_text(report: dict[str, Any]) -> str:
+    """One line for summaries."""
+    parts = [f"'{entry['name']}' is topic {entry['topic']} ({entry['kept']} of {len(entry['words'])} words kept)"
+             for entry in report.get("topics", [])]
+    if report.get("background") is not None:
+        parts.append(f"the background is topic {report['background']}")
+    return ", ".join(parts)
+
+
+def preset_text(preset: dict[str, Any]) -> str:
+    """The name of a preset, and what was given instead of its settings."""
+    given = ", ".join(f"{name}={value}" for name, value in preset.get("overridden", {}).items())
+    return str(preset["name"]) + (f"; overridden by {given}" if given else "")

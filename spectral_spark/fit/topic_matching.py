@@ -1,9 +1,11 @@
 """Matches the topics of two models, so that topics keep their numbers in an update."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from spectral_spark.fit.fitted_topics import FittedTopics, Topics
 from spectral_spark.solve.topic_pairs import paired_topics
@@ -31,15 +33,20 @@ class TopicMatch:
     vanished: tuple[int, ...]
 
 
-def match_topics(new: np.ndarray, old: np.ndarray, same: float = SAME) -> TopicMatch:
+def match_topics(
+    new: np.ndarray, old: np.ndarray, same: float = SAME, pinned: Mapping[int, int] | None = None
+) -> TopicMatch:
     """Match topics one to one at the largest total similarity.
 
     Parameters
     ----------
     new, old : arrays of shape (d, k), (d, k'), columns sum to one.
+    pinned : old numbers with the new columns that continue them, however similar; they keep their numbers.
     """
     rows, columns, distance = paired_topics(old, new)
     shared = 1.0 - distance
+    if pinned:
+        return _match_around(pinned, shared, same)
     partner = {int(r): int(c) for r, c in zip(rows, columns, strict=True) if shared[r, c] >= same}
     gone = [topic for topic in range(old.shape[1]) if topic not in partner]
     fresh = sorted(set(range(new.shape[1])) - set(partner.values()))
@@ -49,6 +56,25 @@ def match_topics(new: np.ndarray, old: np.ndarray, same: float = SAME) -> TopicM
     previous = [place if place in partner else -1 for place in places] + [-1] * (len(order) - len(places))
     similarity = [float(shared[r, c]) if r >= 0 else 0.0 for r, c in zip(previous, order, strict=True)]
     return TopicMatch(np.array(order, np.int64), np.array(previous, np.int64), np.array(similarity), tuple(gone))
+
+
+def _match_around(pinned: Mapping[int, int], shared: np.ndarray, same: float) -> TopicMatch:
+    """The match in which pinned topics keep their numbers; others keep theirs, or take those that are free."""
+    before, after = shared.shape
+    old = [topic for topic in range(before) if topic not in pinned]
+    new = [topic for topic in range(after) if topic not in pinned.values()]
+    rows, columns = linear_sum_assignment(-shared[np.ix_(old, new)])
+    partner = dict(pinned) | {
+        old[r]: new[c] for r, c in zip(rows, columns, strict=True) if shared[old[r], new[c]] >= same
+    }
+    previous_of = {column: number for number, column in partner.items()}
+    at = {number: column for number, column in partner.items() if number < after}
+    waiting = iter(column for column in range(after) if column not in at.values())
+    order = [at[number] if number in at else next(waiting) for number in range(after)]
+    previous = [previous_of.get(column, -1) for column in order]
+    similarity = [float(shared[r, c]) if r >= 0 else 0.0 for r, c in zip(previous, order, strict=True)]
+    gone = tuple(topic for topic in range(before) if topic not in partner)
+    return TopicMatch(np.array(order, np.int64), np.array(previous, np.int64), np.array(similarity), gone)
 
 
 def describe_match(match: TopicMatch, before: np.ndarray, after: np.ndarray) -> dict[str, Any]:

@@ -19,10 +19,12 @@ from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.fitted_topics import FittedTopics, Topics, fitted_topics, make_summary
 from spectral_spark.fit.fold_in_step import fold_in_documents, weights_in
+from spectral_spark.fit.lineage import carried_lineage
 from spectral_spark.fit.moment_step import can_grow, check_groups, check_room, collect_moments
 from spectral_spark.fit.remember import kept_sample
 from spectral_spark.fit.replay import documents_to_replay, replayed_sample, replayed_topics
 from spectral_spark.fit.sample_check import Drift, sample_check
+from spectral_spark.fit.seed_step import reported_seeds, seeded_numbers, seeds_first
 from spectral_spark.fit.solve_step import Solved, solve_moments, with_chosen_tensors
 from spectral_spark.fit.third_step import check_solvable
 from spectral_spark.fit.topic_matching import describe_match, match_topics
@@ -100,11 +102,12 @@ def update_topics(
         _warn_of_lost_groups(moments, total, run)
         drift = _drift(fitted, corpus, moments, settings, run, options)
         sample = _sample_after(fitted.sample, arrivals, corpus, settings, options, third=moments.has_third)
-        solved = solve_moments(total, as_before(settings, fitted, total), None, run, sample)
+        solved = solve_moments(total, as_before(settings, fitted, total), None, run, sample, refined=replayed)
         # documents are removed with the weights they were added with
         largest = (moments if options.remove else total).census
         weights = weights_in(largest, settings.group_balance, corpus.census.tree)
         topics = fold_in_documents(fitted, solved, total, corpus, weights, settings, run, remove=options.remove)
+    topics = seeds_first(topics, fitted, settings)
     if again is not None:
         topics = replayed_topics(topics, total.census.tree, again, settings, run)
     elif sample is not None and len(sample) and settings.refines:
@@ -220,6 +223,8 @@ def as_before(settings: FitSettings, fitted: FittedTopics, moments: MomentState)
     Levels that were chosen for another depth say nothing; the documents' concentration remains.
     """
     settings = with_chosen_tensors(settings, fitted.summary.refinement, moments)
+    if settings.k != "auto" and int(settings.k) > moments.basis.size:      # topics were split since the fit
+        settings = replace(settings, k=moments.basis.size)
     chosen = fitted.summary.spectral_concentrations
     if len(chosen) != moments.census.tree.depth + 1:
         chosen = chosen[-1:]
@@ -248,6 +253,12 @@ def finished(
     dropped: dict[str, int], settings: FitSettings, drift: Drift | None, tally: DocumentTally | None = None,
 ) -> FittedTopics:
     """The updated model, with what has changed since the one before."""
+    pinned = seeded_numbers(fitted.summary.seeds) if topics.seeds is not None else None
+    match = match_topics(topics.topics, fitted.topics, pinned=pinned)
+    if fitted.summary.lineage and not settings.refines:
+        run.warn("an update solves the topics of this model again, because `refinePasses=0` leaves refinement out; "
+                 "what was merged and split by hand is lost")
+    seeds = reported_seeds(topics, match.order, settings.seeds, fitted.vocabulary, run)
     summary = make_summary(settings, total, solved.solution, topics, run, dropped, tokens)
     warnings = [*fitted.summary.extra.get("warnings", []), *run.warnings]
     chosen = {name: fitted.summary.refinement[name] for name in ("concentrations_chosen",)
@@ -257,11 +268,12 @@ def finished(
         spectral_concentrations=fitted.summary.spectral_concentrations,
         extra={**fitted.summary.extra, **({"warnings": warnings} if warnings else {})},
     )
-    match = match_topics(topics.topics, fitted.topics)
     changes: dict[str, Any] = describe_match(match, fitted.weights, topics.weights[match.order])
     changes["documents_before"], changes["documents_after"] = fitted.summary.documents, summary.documents
     changes["drift"] = drift.as_dict() if drift is not None else None
     changes["documents"] = tally.as_dict() if tally is not None else None
     changes["replay"] = topics.report.get("replay")
+    lineage = carried_lineage(fitted.summary.lineage, match.previous) if settings.refines else []
+    summary = replace(summary, seeds=seeds, lineage=lineage)
     result = fitted_topics(topics, total, summary, fitted.vocabulary, order=match.order)
     return replace(result, changes=changes)

@@ -71,8 +71,8 @@ def signature(model: TopicModel) -> "ModelSignature":
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, Schema
 
-    given = [ColSpec("string", TEXT), ColSpec("string", PATH, required=False)]
-    return ModelSignature(Schema(given), Schema([ColSpec("double", name) for name in topic_columns(model.k)]))
+    return ModelSignature(Schema([ColSpec("string", TEXT), ColSpec("string", PATH, required=False)]),
+                          Schema([ColSpec("double", name) for name in topic_columns(model.k)]))
 
 
 def log_model(path: str, name: str = "model", *, example: Sequence[str] = EXAMPLE, **settings: Any) -> "ModelInfo":
@@ -114,7 +114,8 @@ def log_fit(path: str) -> None:
     import mlflow
 
     summary = read_model_files(path).summary
-    mlflow.log_params({name: value for name, value in summary.get("settings", {}).items() if value is not None})
+    given = summary.get("settings", {}).items()
+    mlflow.log_params({name: value for name, value in given if value is not None and not isinstance(value, dict)})
     numbers: dict[str, Any] = {}
     numbers |= {name: summary[name] for name in ("k", "documents", "terms", "tokens", "residual") if name in summary}
     numbers |= {f"seconds_{name}": value for name, value in summary.get("seconds", {}).items()}

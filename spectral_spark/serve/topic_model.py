@@ -36,7 +36,8 @@ class TopicModel:
         How text became words when the model was fitted. None for a model that was fitted to counts.
     tokeniser : callable, optional
         Makes words from a text, for a model without a recipe, such as one that was fitted behind a
-        ``CountVectorizer``: ``lambda text: text.lower().split()`` is what ``pyspark.ml.feature.Tokenizer`` does.
+        ``CountVectorizer``: ``lambda text: text.lower().split()`` is what ``pyspark.ml.feature.Tokenizer`` does. Also
+        for a model whose words came from a tokeniser of one's own: its files only say the name of that.
     backend : str
         "numba" is fast once it is compiled, which takes two seconds; "numpy" starts at once. "auto" takes numba where
         it is installed.
@@ -53,6 +54,8 @@ class TopicModel:
         tokeniser: Callable[[str], Iterable[str]] | None = None, backend: str = "auto",
     ) -> None:
         backend_name(backend)
+        if recipe is not None and recipe.tokeniser_name is not None:
+            recipe, tokeniser = recipe.using(tokeniser), None
         self.files, self.recipe, self._words = files, recipe, tokeniser or recipe
         concentration = float(files.summary.get("document_concentration") or 1.0)
         self._topics = FixedTopics(files.topics, files.nodes.proportions, concentration, backend=backend)

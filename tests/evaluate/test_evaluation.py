@@ -132,6 +132,7 @@ def test_coherence_equals_a_plain_loop(
 def test_states_the_prior(result: dict[str, Any]) -> None:
     assert result["prior"] == {
         "concentration": 1.5, "proportions": "tree node", "iterations": 50, "smoothing": 0.0,
+        "impossible_tokens": 0,
         "unigram": "training documents",
     }
     assert result["seed"] == 3

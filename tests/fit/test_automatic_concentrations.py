@@ -58,12 +58,14 @@ def test_calibration_finds_all_levels(frame: DataFrame) -> None:
 def test_the_summary_tells_estimates_and_errors(automatic: SpectralHDPModel, frame: DataFrame) -> None:
     levels = automatic.summary.levels
     assert levels["documents_from"] == "held-out documents"
-    assert levels["concentrations"][-1] == automatic.documentConcentration
+    assert levels["concentrations"] == automatic.summary.spectral_concentrations
     assert 0 < levels["errors"][0] < levels["concentrations"][0]
     assert "levels, from pairs of documents" in repr(automatic.summary)
     refined = fit(frame, refinePasses=1, exploreSweeps=0)
     assert refined.summary.levels["documents_from"] == "refinement"
-    assert refined.summary.spectral_concentrations == [0.3]
+    assert refined.summary.refinement["concentrations_chosen"] == "levels 0.3"
+    *levels, documents = refined.summary.spectral_concentrations
+    assert (len(levels), documents) == (1, 0.3)
 
 
 def test_an_update_keeps_what_was_chosen(automatic: SpectralHDPModel, frame: DataFrame, spark: SparkSession) -> None:

@@ -38,8 +38,9 @@ def test_one_number_is_the_documents_and_the_levels_are_learnt(documents: DataFr
 
 
 def test_automatic_ones_are_learnt(documents: DataFrame) -> None:
-    learnt = fit(documents, "auto", exploreSweeps=10).summary.concentrations
-    assert not np.isclose(learnt, initial_concentrations(2)).any()
+    summary = fit(documents, "auto", exploreSweeps=10).summary
+    assert not np.isclose(summary.concentrations, initial_concentrations(2)).any()
+    assert summary.refinement["concentrations_chosen"] == "groups 0.3"         # the start knows the tree
 
 
 def test_given_numbers_change_the_refinement(documents: DataFrame) -> None:

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from spectral_spark import SpectralHDP, SpectralHDPModel
 from spectral_spark.errors import CapacityError, InputError, SettingsError
 from spectral_spark.evaluate.recovery import recovery
-from spectral_spark.fit.fit_settings import FitSettings
+from spectral_spark.fit.fit_settings import SAMPLE_WORDS, FitSettings
 from spectral_spark.ingest.simulate import SimulatedCorpus
 
 COLUMNS = {"termsCol": "terms", "countsCol": "counts", "pathCol": "path", "idCol": "doc_id", "vocabSize": 300}
@@ -72,6 +72,10 @@ def test_auto_takes_it_for_many_topics_and_groups_refuse_it(half: DataFrame) -> 
     assert FitSettings(k=200).collects_third(FitSettings(k=200).basis_columns(20_000))
     assert not FitSettings(k=300).collects_third(FitSettings(k=300).basis_columns(20_000))
     assert FitSettings(k=300, tensors="groups").collects_third(375)
+    large = 10 * SAMPLE_WORDS                                            # all words are sampled afterwards
+    assert not FitSettings(k=50).collects_third(62, large)
+    for exact in ({"solver": "polar"}, {"refine_passes": 0}, {"replay_words": 0}, {"explore_sweeps": 0}):
+        assert FitSettings(k=50, **exact).collects_third(62, large)
     with pytest.raises(SettingsError, match=r"`tensors=.groups.`.*third moment"):
         SpectralHDP(**PLAIN, tensors="groups").fit(half)
 

@@ -16,6 +16,7 @@ from spectral_spark.serve import mlflow_flavor
 from spectral_spark.serve.topic_model import TopicModel
 
 mlflow = pytest.importorskip("mlflow", reason="MLflow is not installed: pip install 'spectral-spark[mlflow]'")
+pytest.importorskip("sqlalchemy", reason="MLflow without a store (mlflow-skinny): pip install mlflow sqlalchemy")
 
 TEXTS = ["sail boat", "bread", "nothing known"]
 
