@@ -4,8 +4,7 @@ A share p behaves like a proportion of n independent draws, with variance p (1 â
 the variance, hence n; that of a rare topic is estimated from few documents and is drawn towards the group's n over all
 topics. Intervals are Wilson's score intervals with n draws, which suit small shares; the interval of a difference joins
 those of the two shares (Newcombe's method, with the correlation of the replicates where groups have documents in
-common). Words that could be another topic's blur all shares alike; intervals of shares allow for that, and in
-differences it cancels.
+common).
 """
 
 from dataclasses import dataclass, replace
@@ -15,7 +14,6 @@ from scipy.stats import chi2, norm
 from scipy.stats import t as student
 
 _OWN_WEIGHT = 8.0           # so many documents' worth of evidence for the variance over all topics
-MISATTRIBUTED = 0.4         # share of undecided words that may be misattributed (benchmarks/interval_coverage.py)
 _SMALLEST = 1e-12
 
 
@@ -28,7 +26,6 @@ class GroupShares:
     shares : array of shape (groups, k), rows sum to one.
     draws : array of shape (groups, k), the number of independent draws n that each share is worth.
     replicates : array of shape (replicates, groups, k), the shares of the bootstrap.
-    undecided : array of shape (groups, k), the part of each share that rests on words which could be another topic's.
     documents : array of shape (groups,).
     units : array of shape (groups,), what was drawn: documents, or clusters of them.
     """
@@ -38,19 +35,16 @@ class GroupShares:
     replicates: np.ndarray
     documents: np.ndarray
     units: np.ndarray
-    undecided: np.ndarray
 
     def intervals(self, level: float) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper ends of the shares, arrays of shape (groups, k), each with coverage ``level``."""
-        low, high = wilson(self.shares, self.draws, _quantile(level, self.units)[:, None])
-        allowance = MISATTRIBUTED * self.undecided
-        return np.maximum(low - allowance, 0.0), np.minimum(high + allowance, 1.0)
+        return wilson(self.shares, self.draws, _quantile(level, self.units)[:, None])
 
     def of(self, groups: np.ndarray) -> "GroupShares":
         """The shares of some groups, in this order."""
         return replace(
             self, shares=self.shares[groups], draws=self.draws[groups], replicates=self.replicates[:, groups],
-            documents=self.documents[groups], units=self.units[groups], undecided=self.undecided[groups],
+            documents=self.documents[groups], units=self.units[groups],
         )
 
 
@@ -74,7 +68,7 @@ class Differences:
 
 
 def group_shares(
-    above: np.ndarray, below: np.ndarray, undecided: np.ndarray, documents: np.ndarray, units: np.ndarray | None = None
+    above: np.ndarray, below: np.ndarray, documents: np.ndarray, units: np.ndarray | None = None
 ) -> GroupShares:
     """Shares from the sums of ``ShareKernel``, arrays of shape (groups, replicates + 1, k).
 
@@ -90,8 +84,7 @@ def group_shares(
     variance = np.ma.array(replicates, mask=np.broadcast_to(empty.T[..., None], replicates.shape)).var(axis=0, ddof=1)
     correction = np.where(units > 1, units / np.maximum(units - 1.0, 1.0), np.nan)[:, None]
     draws = _draws(own, np.ma.filled(variance, np.nan) * correction, units)
-    doubtful = np.divide(undecided, below[:, 0], out=np.zeros_like(undecided), where=below[:, 0] > _SMALLEST)
-    return GroupShares(own, draws, replicates, documents, units, np.minimum(doubtful, own))
+    return GroupShares(own, draws, replicates, documents, units)
 
 
 def _draws(shares: np.ndarray, variance: np.ndarray, units: np.ndarray) -> np.ndarray:

@@ -1,7 +1,8 @@
 """A model and documents in its vocabulary, for the verbs that ask a model about documents."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from argparse import Namespace
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -9,8 +10,10 @@ if TYPE_CHECKING:
     from spectral_spark.ml.hdp import SpectralHDPModel
 
 
-def opened(spark: "SparkSession", corpus_path: str, model_path: str) -> tuple["SpectralHDPModel", "DataFrame"]:
-    """The model, and the documents of the corpus in the model's vocabulary."""
+def opened(
+    spark: "SparkSession", corpus_path: str, model_path: str, *, kept: bool = False
+) -> tuple["SpectralHDPModel", "DataFrame"]:
+    """The model, and the documents of the corpus in the model's vocabulary; ``kept``: with the columns it carries."""
     from spectral_spark import SpectralHDPModel
     from spectral_spark.ingest.corpus_store import open_corpus
     from spectral_spark.ingest.translate import in_vocabulary
@@ -19,7 +22,7 @@ def opened(spark: "SparkSession", corpus_path: str, model_path: str) -> tuple["S
     model = SpectralHDPModel.load(model_path)
     columns = {"termsCol": "terms", "countsCol": "counts", "pathCol": "path", "idCol": "doc_id"}
     model = model.copy({model.getParam(name): value for name, value in columns.items()})
-    return model, in_vocabulary(corpus.documents(), corpus.vocabulary, model.words)
+    return model, in_vocabulary(corpus.documents(kept=kept), corpus.vocabulary, model.words)
 
 
 def wanted_topics(model: "SpectralHDPModel", asked: Iterable[str] | None) -> set[int]:
@@ -27,6 +30,16 @@ def wanted_topics(model: "SpectralHDPModel", asked: Iterable[str] | None) -> set
     from spectral_spark.report.topic_names import find_topics
 
     return set(find_topics(tuple(asked or ()), model.files)) or set(range(model.k))
+
+
+def selected(documents: "DataFrame", selection: str, kept: Mapping[str, str]) -> "DataFrame | None":
+    """The documents with a value in a column that the corpus carries, ``month=2001-03``; None for other texts."""
+    from pyspark.sql import functions as F
+
+    column, equals, value = selection.partition("=")
+    if not equals or column not in kept:
+        return None
+    return documents.filter(F.col("`" + column.replace("`", "``") + "`").cast("string") == value)
 
 
 def with_metadata(documents: "DataFrame", table: str, key: str) -> "DataFrame":
@@ -53,3 +66,42 @@ def with_metadata(documents: "DataFrame", table: str, key: str) -> "DataFrame":
     named = [F.col("`" + name.replace("`", "``") + "`") for name in others]
     ids = F.col("`" + key.replace("`", "``") + "`").cast("string").alias("doc_id")
     return documents.join(rows.select(ids, *named).dropDuplicates(["doc_id"]), "doc_id", "left")
+
+
+def selections(
+    documents: "DataFrame", manifest: Mapping[str, Any], settings: Namespace
+) -> tuple["DataFrame", "DataFrame"]:
+    """The documents of --where-a, and those of --where-b or all others; documents of neither are left out."""
+    from pyspark.sql import functions as F
+
+    made = manifest["settings"]
+    table = settings.metadata or (made["input"] if made.get("source") == "table" and made.get("id_col") else None)
+    if table is not None:
+        documents = with_metadata(documents, table, settings.id_col or made.get("id_col") or "doc_id")
+    first = _condition(documents, settings.where_a, "--where-a")
+    if settings.where_b:
+        return first, _condition(documents, settings.where_b, "--where-b")
+    return first, documents.filter(~F.coalesce(F.expr(settings.where_a), F.lit(False)))
+
+
+def _condition(documents: "DataFrame", condition: str, flag: str) -> "DataFrame":
+    """The documents for which a condition holds; a wrong name is answered with the nearest column."""
+    from pyspark.errors import AnalysisException, ParseException
+
+    from spectral_spark.data.value_types import nearest
+    from spectral_spark.errors import InputError
+
+    try:
+        found = documents.filter(condition)
+        _ = found.schema
+        return found
+    except ParseException:
+        raise InputError(f"{flag} is '{condition}', which is not a condition in SQL; write, for example, "
+                         "\"month >= '2001-03'\"") from None
+    except AnalysisException as error:
+        wrong = (error.getMessageParameters() or {}).get("objectName", "").strip("`")
+        if not wrong:
+            raise InputError(f"{flag} is '{condition}', which Spark cannot work out on these columns: "
+                             f"{', '.join(documents.columns)}") from None
+        hint = nearest(wrong, documents.columns) or f"; the columns are {', '.join(documents.columns)}"
+        raise InputError(f"{flag}: there is no column '{wrong}'{hint}") from None

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from spectral_spark.engine.progress import Progress
 
-WITHOUT_SPARK = {"infer", "labels", "report", "topics"}      # they read models and start no session
+WITHOUT_SPARK = {"infer", "labels", "report", "taxonomy", "topics"}      # they read models and start no session
 
 
 class CommandRun:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from spectral_spark.cli.flags import Flag
-from spectral_spark.plain_text import printable
+from spectral_spark.plain_text import no_formula, printable
 
 FORMATS = ("table", "csv", "json")
 FORMAT = Flag("format", "table (default), csv, or json with one object per line", choices=FORMATS)
@@ -20,7 +20,7 @@ def result_lines(rows: Rows, columns: Sequence[str], form: str | None) -> list[s
     if form == "json":
         return [_json(row) for row in rows]
     if form == "csv":
-        return [_csv(columns), *(_csv([_plain(row[name]) for name in columns]) for row in rows)]
+        return [csv_line(columns), *(csv_line([_cell(row[name]) for name in columns]) for row in rows)]
     return _aligned(rows, columns)
 
 
@@ -50,9 +50,15 @@ def _plain(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _csv(values: Sequence[str]) -> str:
+def _cell(value: Any) -> Any:
+    return value if isinstance(value, int | float) else _plain(value)
+
+
+def csv_line(values: Sequence[Any]) -> str:
+    """One line of CSV; texts are plain text for terminals, and no formulas for spreadsheets."""
     buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="").writerow([printable(value) for value in values])
+    cells = [no_formula(printable(value)) if isinstance(value, str) else value for value in values]
+    csv.writer(buffer, lineterminator="").writerow(cells)
     return buffer.getvalue()
 
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from spectral_spark.cli.run import CommandRun
 
 ORDER = (
-    "demo", "ingest", "fit", "topics", "labels", "infer", "score", "exemplars", "compare", "explain", "evaluate",
-    "choose", "update", "report", "basis", "ibp",
+    "demo", "ingest", "fit", "topics", "labels", "taxonomy", "edit", "infer", "score", "exemplars", "compare",
+    "explain", "answers", "evaluate", "choose", "update", "report", "basis", "ibp",
 )
 
 COMMON = (

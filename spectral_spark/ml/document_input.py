@@ -13,6 +13,8 @@ from spectral_spark.errors import InputError
 from spectral_spark.ingest.text_words import VocabularyCut, add_counted, documents_from_text
 from spectral_spark.ml.params import SpectralHDPModelParams
 from spectral_spark.ml.vocabulary_discovery import discovered_vocabulary
+from spectral_spark.text.language_tokeniser import LanguageTokeniser
+from spectral_spark.text.languages import language_codes
 from spectral_spark.text.text_recipe import TextCounter, TextRecipe
 from spectral_spark.text.tokeniser import load_stop_words
 
@@ -112,19 +114,33 @@ def training_documents(
     frame, path, _ = source._with_path(dataset, False)
     key = source._value("idCol")
     cut = VocabularyCut(
-        source._value("vocabSize") or VOCABULARY_SIZE, source.getMinDocuments(), source.getMaxDocumentShare()
+        source._value("vocabSize") or VOCABULARY_SIZE, source.getMinDocuments(), source.getMaxDocumentShare(),
+        _phrases(source._value("phrases")),
     )
     group = frame_column(frame, path, "pathCol").cast("array<string>") if path else F.array().cast("array<string>")
     name = frame_column(frame, key, "idCol") if key else F.lit(None)
-    with documents_from_text(text_column, group, name, frame, recipe, cut) as (documents, chosen):
+    with documents_from_text(text_column, group, name, frame, recipe, cut) as (documents, chosen, recipe):
         columns = DocumentColumns(None, "terms", "counts", "path" if path else None, "doc_id" if key else None)
         yield TrainingDocuments(documents, columns, chosen, None, recipe)
 
 
 def _recipe(source: DocumentInput) -> TextRecipe:
-    given = source.getStopWords()
-    words = load_stop_words(given) if isinstance(given, str) else frozenset(word.lower() for word in given)
-    return TextRecipe(tuple(sorted(words)), source.getMinWordLength())
+    """How text becomes words, but for the phrases that are still to be found."""
+    languages = language_codes(source._value("language") or ())
+    given = source.getStopWords() if source.isSet("stopWords") else None
+    if isinstance(given, list):
+        words = frozenset(word.lower() for word in given)
+    else:
+        words = load_stop_words(given or ",".join(languages) or "english")
+    recipe = TextRecipe(tuple(sorted(words)), source.getMinWordLength(), languages, bool(source._value("lemmas")))
+    if isinstance(recipe.tokeniser, LanguageTokeniser):
+        recipe.tokeniser.prepare()
+    return recipe
+
+
+def _phrases(asked: int | str | None) -> int | None:
+    """The largest number of phrases; 0 for all that pass the test."""
+    return 0 if asked == "auto" else None if asked is None else int(asked)
 
 
 def _with_words(frame: DataFrame, text: str, counter: TextCounter) -> DataFrame:

@@ -10,12 +10,16 @@ from pyspark.ml.util import MLReadable, MLWritable
 from pyspark.sql import DataFrame
 from typing_extensions import Self
 
+from spectral_spark.answers.choose_k import ChoiceInput, choose_k
+from spectral_spark.answers.k_recommendation import STABLE, KChoice
 from spectral_spark.engine.progress import Progress
+from spectral_spark.errors import SettingsError
 from spectral_spark.files.directories import SavedDirectory, Staging
 from spectral_spark.files.formats import ESTIMATOR_KIND, ESTIMATOR_VERSION
 from spectral_spark.files.model_files import (
     MODEL_KIND,
     MODEL_VERSION,
+    TopicModelFiles,
     model_files_from,
     write_model_files,
 )
@@ -26,6 +30,7 @@ from spectral_spark.fit.reuse import Reused, reusable
 from spectral_spark.ml import persistence
 from spectral_spark.ml.document_input import DocumentInput, TrainingDocuments, training_documents
 from spectral_spark.ml.local_documents import TEXT, as_table, is_local, is_texts, to_spark
+from spectral_spark.ml.model_writer import ModelWriter
 from spectral_spark.ml.params import AUTO, SpectralHDPParams
 from spectral_spark.ml.topic_updates import TopicUpdates
 from spectral_spark.moments.basis import Basis
@@ -53,7 +58,13 @@ class SpectralHDP(Estimator, DocumentInput, SpectralHDPParams, MLReadable, MLWri
     termsCol : Column with an array of word ids per document. Use it with countsCol, instead of featuresCol.
     countsCol : Column with an array of counts, one for each entry of termsCol.
     textCol : Column of raw text, instead of featuresCol. Its words are counted as ingest counts them.
-    stopWords : Words to leave out of textCol. Default english.
+    stopWords : Words to leave out of textCol: the lists of languages (german,english), none, a file with one word per
+        line, or a list of words. Where language is given, its lists are the default. Default english.
+    language : Languages of the texts, as codes or names: their stop words are left out, Chinese and Japanese are cut
+        into words, and elided articles are cut off in French, Italian and Catalan.
+    lemmas : Take words in their dictionary form, as language has it. Default False.
+    phrases : Find phrases such as natural gas and take each as one word, natural_gas: at most so many, or all that
+        pass a test (auto). None by default.
     minWordLength : Words of textCol with fewer letters are left out. Default 3.
     minDocuments : A word of textCol must occur in at least this many documents. Default 10.
     maxDocumentShare : A word of textCol must not occur in a larger share of the documents. Default 0.5.
@@ -69,10 +80,14 @@ class SpectralHDP(Estimator, DocumentInput, SpectralHDPParams, MLReadable, MLWri
     vocabulary : The words in the order of their ids.
     vocabSize : Number of distinct words. With termsCol, needed when there is no vocabulary; with textCol, the most
         words to keep (10,000 if not set).
-    solver : Algorithm that decomposes the third moment into topics: polar, power, als or sketch. Default polar.
+    solver : Algorithm that decomposes the third moment into topics: polar, power, als, sketch or implicit, which never
+        forms that moment. auto takes implicit beyond 200 topics, and for corpora of more than six million words that
+        are all sampled afterwards, and polar otherwise. Default auto.
     weighting : How documents are weighted in the moments: by their number of words (tokens), so that every tree node
         is the plain average of its children (uniform), or so that children count by how exactly they are known and
         how much they differ (ess): effective sample sizes by random effects. Default tokens.
+    preset : Settings for a purpose: paper is the published spectral algorithm as it is printed, for comparisons, with
+        solver power, als or sketch. Settings that are given win over the preset, and the summary names them.
     layers : Layers of the document tree to use: 2 ignores the groups, 3 uses one level of groups, and so on.
         Default all.
     concentrations : Dirichlet concentrations, one per layer below the root, from the top down, or one for the
@@ -85,6 +100,9 @@ class SpectralHDP(Estimator, DocumentInput, SpectralHDPParams, MLReadable, MLWri
     groupBalance : How strongly small top-level groups are up-weighted in sampling and refinement: 0 counts all
         documents equally, 1 counts all groups equally. A document's weight is proportional to (documents in its
         group)^-B, and at most 16 times that of a document in the largest group. Default 0.
+    seeds : Words that topics are to be about: the path of a TOML file with a table for each topic, or the same as a
+        dict, in short ``{"name": ["word", "word"]}``. The topics get the names and numbers given there.
+    background : Give the words that are common everywhere a topic of their own, the last one.
     replayWords : Size of the sample of documents, as word ids and counts without text, that stays with the model so
         that updates can refine the topics again; in words. 0 keeps none. Default 6000000.
     checkpointDir : Directory that keeps finished passes until the fit is done, so that the same fit resumes after
@@ -93,14 +111,23 @@ class SpectralHDP(Estimator, DocumentInput, SpectralHDPParams, MLReadable, MLWri
     rankRule : How topics are counted when k is auto: eigenvalues above the noise floor, the largest relative gap
         between eigenvalues, or the rule of the paper. Default noise-floor.
     basisSize : Columns of the basis in which moments are collected. auto takes a quarter more than k (at least 10
-        more), or 128 when k is auto too. Default auto.
-    rangePasses : Passes of subspace iteration that find the basis. Default 2.
+        more), or 128 when k is auto too, and more where so many topics are found. Default auto.
+    rangePasses : Passes that find the basis. auto goes on until it settles, at most 8 times, but takes 2 for more than
+        200 topics and before sampling more than six million words. A number is that many of subspace iteration.
+        Default auto.
     wordScaling : Exponent A of the word scaling (word frequency)^-A in the basis; larger values give rare words
         more influence. Default 0.25.
     countCap : A word counts at most this many times per document in the moments; 0 for no cap. Default 16.
     tensors : Which third moments to decompose: that of the whole corpus (root), or the average over groups
         (groups), which is exact for the groups at hand. auto tries both on held-out words where concentrations are
-        auto and nothing is refined, and takes root otherwise. Default auto.
+        auto and nothing is refined; before a refinement it takes groups for up to 64 groups of at least 50 documents
+        each, and root otherwise. Default auto.
+    spectralStep : How moments become topics. printed follows the paper to the letter: whitening by singular values,
+        solvers without polish, topics and weights from eigenvalues, no smoothing; its topics contain zeros. Default
+        robust.
+    nodeSums : With the weightings uniform and ess: whether the moments of every tree node are kept apart, as updates,
+        merges and removals need them; that takes time and memory for every node. auto keeps them in small trees, keep
+        in all of up to 256 MiB. Default auto.
 
     Examples
     --------
@@ -192,6 +219,33 @@ class SpectralHDP(Estimator, DocumentInput, SpectralHDPParams, MLReadable, MLWri
                 found.frame, found.columns, self.fitSettings(), found.words, found.vocab_size, self.progress
             )
 
+    def chooseK(
+        self, dataset: DataFrame, ks: "Sequence[int | str]", test: DataFrame | None = None, *, stable: float = STABLE
+    ) -> KChoice:
+        """Compare numbers of topics: held-out loss, coherence, exclusivity, and how many topics come back.
+
+        Four models are fitted for every number, all from the same moments: two seeds on all documents, and one on each
+        half of the documents.
+
+        Parameters
+        ----------
+        dataset : DataFrame of documents, as for ``fit``.
+        ks : numbers of topics, and "auto" for what the spectrum suggests.
+        test : DataFrame of held-out documents with the same columns; by default, a tenth of ``dataset``.
+        stable : the share of topics that must come back from another seed for a number to be recommended.
+
+        Returns
+        -------
+        KChoice
+            ``results``, one per number, ``recommended`` and the ``reason`` for it; ``rows()`` gives dicts.
+        """
+        if test is not None and self._value("textCol"):
+            raise SettingsError("chooseK: `test` needs counted words; with `textCol` leave it out, and a tenth of the "
+                                "documents is held out")
+        with self._documents(dataset) as found:
+            given = ChoiceInput(found.frame, test, found.columns, found.words, found.vocab_size)
+            return choose_k(given, self.fitSettings(), ks, stable=stable, progress=self.progress)
+
     def _documents(self, dataset: DataFrame) -> AbstractContextManager[TrainingDocuments]:
         words, first = self._value("vocabulary"), self.initial
         if words is None and first is not None:
@@ -254,12 +308,12 @@ class SpectralHDPModel(TopicUpdates, MLReadable, MLWritable):
         before = FitSettings.from_dict(self.summary.settings)
         estimator = SpectralHDP(
             k=before.k, solver=before.solver, concentrations=before.concentrations, rankRule=before.rank_rule,
-            tensors=before.tensors, seed=before.seed,
+            tensors=before.tensors, spectralStep=before.spectral_step, seed=before.seed,
         ).setParams(**settings)
         asked = estimator.fitSettings()
         return replace(
             before, k=asked.k, solver=asked.solver, concentrations=asked.concentrations, rank_rule=asked.rank_rule,
-            tensors=asked.tensors, seed=asked.seed, refine_passes=0,
+            tensors=asked.tensors, spectral_step=asked.spectral_step, seed=asked.seed, refine_passes=0,
         )
 
     def refit(self, dataset: Any, **settings: Any) -> "SpectralHDPModel":
@@ -290,16 +344,16 @@ class SpectralHDPModel(TopicUpdates, MLReadable, MLWritable):
         model: SpectralHDPModel = estimator.fit(dataset)
         return model
 
-    def write(self) -> persistence.DirectoryWriter:
-        def fill(staging: Staging) -> None:
-            write_model_files(staging, self.files)
+    def write(self) -> ModelWriter:
+        def fill(staging: Staging, files: TopicModelFiles) -> None:
+            write_model_files(staging, files)
             if self._fitted.moments is not None:
                 self._fitted.moments.write_into(staging, "moments/")
             write_remembered(staging, self._fitted.known, self._fitted.sample)
             if self._recipe is not None:
                 staging.write_json(TEXT_JSON, self._recipe.as_dict())
 
-        return persistence.DirectoryWriter(MODEL_KIND, MODEL_VERSION, fill)
+        return ModelWriter(self.files, fill)
 
     @classmethod
     def read(cls) -> persistence.DirectoryReader["SpectralHDPModel"]:

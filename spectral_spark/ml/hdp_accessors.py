@@ -24,6 +24,9 @@ class HDPModelParams(TableParams, HasFeaturesCol, HasSeed, HasSolver):
     countsCol: "Param[Any]" = param(HDP["countsCol"])
     textCol: "Param[Any]" = param(HDP["textCol"])
     stopWords: "Param[Any]" = param(HDP["stopWords"])
+    language: "Param[Any]" = param(HDP["language"])
+    lemmas: "Param[Any]" = param(HDP["lemmas"])
+    phrases: "Param[Any]" = param(HDP["phrases"])
     minWordLength: "Param[Any]" = param(HDP["minWordLength"])
     minDocuments: "Param[Any]" = param(HDP["minDocuments"])
     maxDocumentShare: "Param[Any]" = param(HDP["maxDocumentShare"])
@@ -36,11 +39,14 @@ class HDPModelParams(TableParams, HasFeaturesCol, HasSeed, HasSolver):
     vocabSize: "Param[Any]" = param(HDP["vocabSize"])
     solver: "Param[Any]" = param(HDP["solver"])
     weighting: "Param[Any]" = param(HDP["weighting"])
+    preset: "Param[Any]" = param(HDP["preset"])
     layers: "Param[Any]" = param(HDP["layers"])
     concentrations: "Param[Any]" = param(HDP["concentrations"])
     refinePasses: "Param[Any]" = param(HDP["refinePasses"])
     exploreSweeps: "Param[Any]" = param(HDP["exploreSweeps"])
     groupBalance: "Param[Any]" = param(HDP["groupBalance"])
+    seeds: "Param[Any]" = param(HDP["seeds"])
+    background: "Param[Any]" = param(HDP["background"])
     replayWords: "Param[Any]" = param(HDP["replayWords"])
     checkpointDir: "Param[Any]" = param(HDP["checkpointDir"])
     seed: "Param[Any]" = param(HDP["seed"])
@@ -50,6 +56,8 @@ class HDPModelParams(TableParams, HasFeaturesCol, HasSeed, HasSolver):
     wordScaling: "Param[Any]" = param(HDP["wordScaling"])
     countCap: "Param[Any]" = param(HDP["countCap"])
     tensors: "Param[Any]" = param(HDP["tensors"])
+    spectralStep: "Param[Any]" = param(HDP["spectralStep"])
+    nodeSums: "Param[Any]" = param(HDP["nodeSums"])
 
     def getK(self) -> int | str:
         """Number of topics, or auto to estimate it from the spectrum of the second moment."""
@@ -72,8 +80,26 @@ class HDPModelParams(TableParams, HasFeaturesCol, HasSeed, HasSolver):
         return self._value("textCol")
 
     def getStopWords(self) -> str | list[str]:
-        """Words to leave out of textCol."""
+        """Words to leave out of textCol: the lists of languages (german,english), none, a file with one word per line,
+        or a list of words. Where language is given, its lists are the default.
+        """
         return self._value("stopWords")
+
+    def getLanguage(self) -> list[str] | None:
+        """Languages of the texts, as codes or names (de,en): their stop words are left out, Chinese and Japanese are
+        cut into words, and elided articles are cut off in French, Italian and Catalan.
+        """
+        return self._value("language")
+
+    def getLemmas(self) -> bool:
+        """Take words in their dictionary form, as language has it (English by default)."""
+        return self._value("lemmas")
+
+    def getPhrases(self) -> int | str | None:
+        """Find phrases such as natural gas and take each as one word, natural_gas: at most so many, or all that pass a
+        test (auto). None by default.
+        """
+        return self._value("phrases")
 
     def getMinWordLength(self) -> int:
         """Words of textCol with fewer letters are left out."""
@@ -127,7 +153,8 @@ class HDPModelParams(TableParams, HasFeaturesCol, HasSeed, HasSolver):
         """Algorithm that decomposes the third moment into topics.
 
         implicit never forms that moment: it works on a sample of the documents, and its memory grows with k instead of
-        its cube. auto takes polar up to 200 topics (a basis of 250 columns) and implicit beyond.
+        its cube. auto takes implicit beyond 200 topics (a basis of 250 columns) and where all words of more than six
+        million are sampled afterwards, and polar, from the moments of all documents, otherwise.
         """
         return self._value("solver")
 
@@ -137,6 +164,12 @@ class HDPModelParams(TableParams, HasFeaturesCol, HasSeed, HasSolver):
         they differ (ess): effective sample sizes by random effects.
         """
         return self._value("weighting")
+
+    def getPreset(self) -> str | None:
+        """Settings for a purpose: paper is the published spectral algorithm as it is printed, for comparisons, with
+        solver power, als or sketch. Settings that are given win over the preset, and the summary names them.
+        """
+        return self._value("preset")
 
     def getLayers(self) -> int | str:
         """Layers of the document tree to use: 2 ignores the groups, 3 uses one level of groups, and so on."""
@@ -172,6 +205,17 @@ class HDPModelParams(TableParams, HasFeaturesCol, HasSeed, HasSolver):
         """
         return self._value("groupBalance")
 
+    def getSeeds(self) -> str | dict[str, Any] | None:
+        """Words that topics are to be about: a TOML file with a table for each topic, or the same as a dict.
+
+        The topics get the names and numbers given there.
+        """
+        return self._value("seeds")
+
+    def getBackground(self) -> bool | None:
+        """Give the words that are common everywhere a topic of their own, the last one."""
+        return self._value("background")
+
     def getReplayWords(self) -> int:
         """Size of the sample of documents, as word ids and counts without text, that stays with the model so that
         updates can refine the topics again; in words. 0 keeps none.
@@ -196,12 +240,17 @@ class HDPModelParams(TableParams, HasFeaturesCol, HasSeed, HasSolver):
     def getBasisSize(self) -> int | str:
         """Columns of the basis in which moments are collected.
 
-        auto takes a quarter more than k (at least 10 more), or 128 when k is auto too.
+        auto takes a quarter more than k (at least 10 more), or 128 when k is auto too, and more where so many topics
+        are found.
         """
         return self._value("basisSize")
 
-    def getRangePasses(self) -> int:
-        """Passes of subspace iteration that find the basis."""
+    def getRangePasses(self) -> int | str:
+        """Passes that find the basis.
+
+        auto goes on until it settles, at most 8 times, but takes 2 for more than 200 topics and before sampling more
+        than six million words. A number is that many of subspace iteration.
+        """
         return self._value("rangePasses")
 
     def getWordScaling(self) -> float:
@@ -217,9 +266,25 @@ class HDPModelParams(TableParams, HasFeaturesCol, HasSeed, HasSolver):
     def getTensors(self) -> str:
         """Which third moments to decompose: that of the whole corpus (root), or the average over groups (groups), which
         is exact for the groups at hand. auto tries both on held-out words where concentrations are auto and nothing
-        is refined, and takes root otherwise.
+        is refined; before a refinement it takes groups for up to 64 groups of at least 50 documents each, and root
+        otherwise.
         """
         return self._value("tensors")
+
+    def getSpectralStep(self) -> str:
+        """How moments become topics.
+
+        printed follows the paper to the letter: whitening by singular values, solvers without polish, topics and
+        weights from eigenvalues, no smoothing; its topics contain zeros.
+        """
+        return self._value("spectralStep")
+
+    def getNodeSums(self) -> str:
+        """With the weightings uniform and ess: whether the moments of every tree node are kept apart, as updates,
+        merges and removals need them; that takes time and memory for every node. auto keeps them in small trees,
+        keep in all of up to 256 MiB.
+        """
+        return self._value("nodeSums")
 
     def setFeaturesCol(self, value: str | None) -> Self:
         """Column of word counts as pyspark.ml Vectors, as CountVectorizer makes it."""
@@ -266,15 +331,18 @@ class HDPEstimatorParams(HDPModelParams):
     def __init__(
         self, *, k: int | str = "auto", featuresCol: str = "features", termsCol: str | None = None,
         countsCol: str | None = None, textCol: str | None = None, stopWords: str | Sequence[str] = "english",
+        language: Sequence[str] | None = None, lemmas: bool = False, phrases: int | str | None = None,
         minWordLength: int = 3, minDocuments: int = 10, maxDocumentShare: float = 0.5, pathCol: str = "path",
         pathCols: Sequence[str] | None = None, idCol: str | None = None,
         topicDistributionCol: str = "topicDistribution", evaluationCol: str = "evaluation",
         vocabulary: Sequence[str] | None = None, vocabSize: int | None = None, solver: str = "auto",
-        weighting: str = "tokens", layers: int | str = "all", concentrations: str | float | Sequence[float] = "auto",
-        refinePasses: int | str = "auto", exploreSweeps: int | str = "auto", groupBalance: float = 0.0,
-        replayWords: int = 6000000, checkpointDir: str | None = None, seed: int = 0, rankRule: str = "noise-floor",
-        basisSize: int | str = "auto", rangePasses: int = 2, wordScaling: float = 0.25, countCap: float = 16.0,
-        tensors: str = "auto",
+        weighting: str = "tokens", preset: str | None = None, layers: int | str = "all",
+        concentrations: str | float | Sequence[float] = "auto", refinePasses: int | str = "auto",
+        exploreSweeps: int | str = "auto", groupBalance: float = 0.0, seeds: str | dict[str, Any] | None = None,
+        background: bool | None = None, replayWords: int = 6000000, checkpointDir: str | None = None, seed: int = 0,
+        rankRule: str = "noise-floor", basisSize: int | str = "auto", rangePasses: int | str = "auto",
+        wordScaling: float = 0.25, countCap: float = 16.0, tensors: str = "auto", spectralStep: str = "robust",
+        nodeSums: str = "auto",
     ) -> None:
         super().__init__()
         self._set_given(self._input_kwargs)
@@ -283,15 +351,18 @@ class HDPEstimatorParams(HDPModelParams):
     def setParams(
         self, *, k: int | str = "auto", featuresCol: str = "features", termsCol: str | None = None,
         countsCol: str | None = None, textCol: str | None = None, stopWords: str | Sequence[str] = "english",
+        language: Sequence[str] | None = None, lemmas: bool = False, phrases: int | str | None = None,
         minWordLength: int = 3, minDocuments: int = 10, maxDocumentShare: float = 0.5, pathCol: str = "path",
         pathCols: Sequence[str] | None = None, idCol: str | None = None,
         topicDistributionCol: str = "topicDistribution", evaluationCol: str = "evaluation",
         vocabulary: Sequence[str] | None = None, vocabSize: int | None = None, solver: str = "auto",
-        weighting: str = "tokens", layers: int | str = "all", concentrations: str | float | Sequence[float] = "auto",
-        refinePasses: int | str = "auto", exploreSweeps: int | str = "auto", groupBalance: float = 0.0,
-        replayWords: int = 6000000, checkpointDir: str | None = None, seed: int = 0, rankRule: str = "noise-floor",
-        basisSize: int | str = "auto", rangePasses: int = 2, wordScaling: float = 0.25, countCap: float = 16.0,
-        tensors: str = "auto",
+        weighting: str = "tokens", preset: str | None = None, layers: int | str = "all",
+        concentrations: str | float | Sequence[float] = "auto", refinePasses: int | str = "auto",
+        exploreSweeps: int | str = "auto", groupBalance: float = 0.0, seeds: str | dict[str, Any] | None = None,
+        background: bool | None = None, replayWords: int = 6000000, checkpointDir: str | None = None, seed: int = 0,
+        rankRule: str = "noise-floor", basisSize: int | str = "auto", rangePasses: int | str = "auto",
+        wordScaling: float = 0.25, countCap: float = 16.0, tensors: str = "auto", spectralStep: str = "robust",
+        nodeSums: str = "auto",
     ) -> Self:
         """Set several parameters by name; None leaves one unset."""
         return self._set_given(self._input_kwargs)
@@ -301,8 +372,26 @@ class HDPEstimatorParams(HDPModelParams):
         return self._set_given({"k": value})
 
     def setStopWords(self, value: str | Sequence[str] | None) -> Self:
-        """Words to leave out of textCol."""
+        """Words to leave out of textCol: the lists of languages (german,english), none, a file with one word per line,
+        or a list of words. Where language is given, its lists are the default.
+        """
         return self._set_given({"stopWords": value})
+
+    def setLanguage(self, value: Sequence[str] | None) -> Self:
+        """Languages of the texts, as codes or names (de,en): their stop words are left out, Chinese and Japanese are
+        cut into words, and elided articles are cut off in French, Italian and Catalan.
+        """
+        return self._set_given({"language": value})
+
+    def setLemmas(self, value: bool | None) -> Self:
+        """Take words in their dictionary form, as language has it (English by default)."""
+        return self._set_given({"lemmas": value})
+
+    def setPhrases(self, value: int | str | None) -> Self:
+        """Find phrases such as natural gas and take each as one word, natural_gas: at most so many, or all that pass a
+        test (auto). None by default.
+        """
+        return self._set_given({"phrases": value})
 
     def setMinWordLength(self, value: int | None) -> Self:
         """Words of textCol with fewer letters are left out."""
@@ -335,7 +424,8 @@ class HDPEstimatorParams(HDPModelParams):
         """Algorithm that decomposes the third moment into topics.
 
         implicit never forms that moment: it works on a sample of the documents, and its memory grows with k instead of
-        its cube. auto takes polar up to 200 topics (a basis of 250 columns) and implicit beyond.
+        its cube. auto takes implicit beyond 200 topics (a basis of 250 columns) and where all words of more than six
+        million are sampled afterwards, and polar, from the moments of all documents, otherwise.
         """
         return self._set_given({"solver": value})
 
@@ -345,6 +435,12 @@ class HDPEstimatorParams(HDPModelParams):
         they differ (ess): effective sample sizes by random effects.
         """
         return self._set_given({"weighting": value})
+
+    def setPreset(self, value: str | None) -> Self:
+        """Settings for a purpose: paper is the published spectral algorithm as it is printed, for comparisons, with
+        solver power, als or sketch. Settings that are given win over the preset, and the summary names them.
+        """
+        return self._set_given({"preset": value})
 
     def setLayers(self, value: int | str | None) -> Self:
         """Layers of the document tree to use: 2 ignores the groups, 3 uses one level of groups, and so on."""
@@ -380,6 +476,17 @@ class HDPEstimatorParams(HDPModelParams):
         """
         return self._set_given({"groupBalance": value})
 
+    def setSeeds(self, value: str | dict[str, Any] | None) -> Self:
+        """Words that topics are to be about: a TOML file with a table for each topic, or the same as a dict.
+
+        The topics get the names and numbers given there.
+        """
+        return self._set_given({"seeds": value})
+
+    def setBackground(self, value: bool | None) -> Self:
+        """Give the words that are common everywhere a topic of their own, the last one."""
+        return self._set_given({"background": value})
+
     def setReplayWords(self, value: int | None) -> Self:
         """Size of the sample of documents, as word ids and counts without text, that stays with the model so that
         updates can refine the topics again; in words. 0 keeps none.
@@ -404,12 +511,17 @@ class HDPEstimatorParams(HDPModelParams):
     def setBasisSize(self, value: int | str | None) -> Self:
         """Columns of the basis in which moments are collected.
 
-        auto takes a quarter more than k (at least 10 more), or 128 when k is auto too.
+        auto takes a quarter more than k (at least 10 more), or 128 when k is auto too, and more where so many topics
+        are found.
         """
         return self._set_given({"basisSize": value})
 
-    def setRangePasses(self, value: int | None) -> Self:
-        """Passes of subspace iteration that find the basis."""
+    def setRangePasses(self, value: int | str | None) -> Self:
+        """Passes that find the basis.
+
+        auto goes on until it settles, at most 8 times, but takes 2 for more than 200 topics and before sampling more
+        than six million words. A number is that many of subspace iteration.
+        """
         return self._set_given({"rangePasses": value})
 
     def setWordScaling(self, value: float | None) -> Self:
@@ -425,6 +537,22 @@ class HDPEstimatorParams(HDPModelParams):
     def setTensors(self, value: str | None) -> Self:
         """Which third moments to decompose: that of the whole corpus (root), or the average over groups (groups), which
         is exact for the groups at hand. auto tries both on held-out words where concentrations are auto and nothing
-        is refined, and takes root otherwise.
+        is refined; before a refinement it takes groups for up to 64 groups of at least 50 documents each, and root
+        otherwise.
         """
         return self._set_given({"tensors": value})
+
+    def setSpectralStep(self, value: str | None) -> Self:
+        """How moments become topics.
+
+        printed follows the paper to the letter: whitening by singular values, solvers without polish, topics and
+        weights from eigenvalues, no smoothing; its topics contain zeros.
+        """
+        return self._set_given({"spectralStep": value})
+
+    def setNodeSums(self, value: str | None) -> Self:
+        """With the weightings uniform and ess: whether the moments of every tree node are kept apart, as updates,
+        merges and removals need them; that takes time and memory for every node. auto keeps them in small trees,
+        keep in all of up to 256 MiB.
+        """
+        return self._set_given({"nodeSums": value})

@@ -1,8 +1,10 @@
 """What SpectralHDP can be told: the parameters of the table, and what must hold between them."""
 
 from dataclasses import fields
+from typing import Any
 
-from spectral_spark.data.settings import AUTO, HDP
+from spectral_spark.data.seeds import seeds_of
+from spectral_spark.data.settings import AUTO, HDP, PRESETS
 from spectral_spark.errors import SettingsError
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.ml.hdp_accessors import HDPEstimatorParams, HDPModelParams
@@ -19,9 +21,17 @@ class SpectralHDPParams(HDPEstimatorParams):
         """The parameters of the fit as plain values, checked."""
         self._validate_params()
         plain = {field.name for field in fields(FitSettings)}
-        return FitSettings(**{
-            setting.attribute: self._value(setting.name) for setting in HDP if setting.attribute in plain
-        })
+        given = {
+            setting.attribute: self._value(setting.name) for setting in HDP
+            if setting.attribute in plain and self.isSet(setting.name)
+        }
+        seeds = seeds_of(self._value("seeds"), bool(self._value("background")))
+        return FitSettings.chosen(given | {"seeds": seeds})
+
+    def _effective(self, name: str) -> Any:
+        """The value that a fit uses: given, of the preset, or the default."""
+        preset = PRESETS.get(self._value("preset") or "", {})
+        return self._value(name) if self.isSet(name) else preset.get(name, self._value(name))
 
     def _validate_params(self) -> None:
         """Every check across parameters."""
@@ -41,10 +51,10 @@ class SpectralHDPParams(HDPEstimatorParams):
                 f"`concentrations` has {len(concentrations)} numbers for {layers} layers; give {layers - 1}, one per "
                 "layer below the root"
             )
-        if self._value("solver") == "implicit" and self._value("tensors") == "groups":
+        if self._effective("solver") == "implicit" and self._effective("tensors") == "groups":
             raise SettingsError('`tensors="groups"` needs the third moment of every group, which `solver=implicit` '
                                 "does not collect; use another solver, or leave out `tensors`")
-        if concentrations == "calibrated" and layers != 2 and self._value("tensors") == "groups":
+        if concentrations == "calibrated" and layers != 2 and self._effective("tensors") == "groups":
             raise SettingsError(
                 '`concentrations="calibrated"` needs the moments of the whole corpus; use `tensors="root"`'
             )

@@ -1,5 +1,6 @@
 """What a model shows of itself: text, HTML, figures, and the report page."""
 
+from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +61,10 @@ class ModelPictures:
 
         return figures.to_pyldavis(self.files)
 
-    def report(self, path: str | None = None, *, title: str | None = None, overwrite: bool = False) -> ReportPage:
+    def report(
+        self, path: str | None = None, *, title: str | None = None, overwrite: bool = False,
+        answers: Mapping[str, Any] | str | None = None,
+    ) -> ReportPage:
         """The report page: shown in a notebook, and written to an HTML file when ``path`` is given.
 
         Parameters
@@ -69,15 +73,22 @@ class ModelPictures:
             The file to write. It appears complete or not at all; an existing one is refused without ``overwrite``.
         title : str, optional
             Heading of the page; the name of the corpus if not given.
+        answers : dict or str, optional
+            What ``model.answers`` gave, or a file of the verb ``answers``: intervals, exemplars and columns.
         """
         from spectral_spark.errors import InputError
         from spectral_spark.files.directories import exists, write_file
         from spectral_spark.report.page import render
+        from spectral_spark.report.read_answers import checked_answers, read_answers
         from spectral_spark.report.summary_text import corpus_name
 
         if path is not None and exists(path) and not overwrite:
             raise InputError(f"'{path}' exists; choose another path, remove it, or set overwrite=True")
-        html = render(self.files, title or corpus_name(self.files) or "Topics")
+        k = self.files.topics.shape[1]
+        asked = read_answers(answers, k) if isinstance(answers, str) else (
+            None if answers is None else checked_answers(answers, "answers", k)
+        )
+        html = render(self.files, title or corpus_name(self.files) or "Topics", asked)
         if path is not None:
             write_file(path, html.encode(), overwrite=overwrite)
         return ReportPage(html)

@@ -56,7 +56,7 @@ def shares_of(
         clusters = cluster_hashes(paths, bootstrap.level, head)
         kernel = ShareKernel(len(names), bootstrap.replicates, bootstrap.seed)
         shared = {
-            "topics": np.ascontiguousarray(model.topics), "node_prior": _priors(paths, model, head),
+            "topics": np.ascontiguousarray(model.topics), "node_prior": node_priors(paths, model, head),
             "concentration": np.array([model.concentration]), "groups": groups, "clusters": clusters,
         }
         size = 16 * len(names) * (bootstrap.replicates + 1) * model.topics.shape[1]
@@ -64,7 +64,7 @@ def shares_of(
     return group_shares(**sums, units=units_of(groups, clusters, documents, len(names))), names
 
 
-def _priors(paths: Sequence[Path], model: ScoredTopics, head: int) -> np.ndarray:
+def node_priors(paths: Sequence[Path], model: ScoredTopics, head: int) -> np.ndarray:
     """The proportions of the deepest node of the model on every path, array of shape (paths, k)."""
     known = {tuple(path): row for path, row in zip(model.paths, model.proportions, strict=True)}
     rows = []

@@ -12,6 +12,7 @@ from spectral_spark.errors import NoDocumentsError, SettingsError
 from spectral_spark.files import directories as storage
 from spectral_spark.files.formats import FEATURE_MODEL_KIND
 from spectral_spark.files.overwriting import kind_of
+from spectral_spark.ml.change_feed import apply_changes, is_change_feed, net_changes
 from spectral_spark.ml.hdp import SpectralHDP, SpectralHDPModel
 from spectral_spark.ml.ibp import SpectralIBP, SpectralIBPModel
 
@@ -27,7 +28,8 @@ def update_from_stream(
     The models of a store are numbered in the order they were made; ``store/model-00000007`` holds all documents up to
     then. The first batch is fitted with the estimator, every later one updates the newest model. Documents are known
     one by one, so a batch that is played again changes nothing, whatever its number: a stream may be restarted with a
-    new checkpoint location. If every document of a batch is too short, the newest model stays and the documents are
+    new checkpoint location. Rows of a Delta change feed (``readChangeFeed``) are added, removed and exchanged as they
+    say. If every document of a batch is too short, the newest model stays and the documents are
     counted as dropped.
 
     Parameters
@@ -50,7 +52,7 @@ def update_from_stream(
         numbers = stored_models(store)
         newest = _load(_path(store, numbers[-1])) if numbers else None
         try:
-            model = newest.update(frame, skipKnown=True) if newest else estimator.fit(frame)
+            model = _absorbed(newest, frame) if newest else estimator.fit(_first_documents(frame, estimator))
         except NoDocumentsError as error:
             _log.warning("batch %d: %s; the model stays as it is", batch, error)
             if not isinstance(newest, SpectralHDPModel):
@@ -65,6 +67,23 @@ def update_from_stream(
             storage.remove(_path(store, number))
 
     return absorb
+
+
+def _absorbed(model: SpectralHDPModel | SpectralIBPModel, frame: DataFrame) -> SpectralHDPModel | SpectralIBPModel:
+    if isinstance(model, SpectralHDPModel) and is_change_feed(frame):
+        return apply_changes(model, frame)
+    return model.update(frame, skipKnown=True)
+
+
+def _first_documents(frame: DataFrame, estimator: SpectralHDP | SpectralIBP) -> DataFrame:
+    """What a first batch leaves in a table: of a change feed, the documents that are there after it."""
+    if not (isinstance(estimator, SpectralHDP) and is_change_feed(frame)):
+        return frame
+    key = estimator._value("idCol")
+    if not key:
+        raise SettingsError("a change feed changes documents by their ids; give the estimator an `idCol`")
+    columns = {name for name in estimator._column_names() if name and name != key and name in frame.columns}
+    return net_changes(frame, key, sorted(columns))[1]
 
 
 def _with_dropped(model: SpectralHDPModel, dropped: dict[str, int]) -> SpectralHDPModel:

@@ -1,6 +1,7 @@
 """Questions to a topic model about documents: which of them show a topic best, how groups differ, what changed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,16 @@ from spectral_spark.engine.documents import document_columns
 from spectral_spark.engine.spark_versions import frame_from_arrow
 from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.evaluate.evaluation import CORPUS_COLUMNS, ScoredTopics
+from spectral_spark.ml.answer_sheet import answer_sheet
 from spectral_spark.ml.column_values import column_groups, in_order
 from spectral_spark.ml.document_input import frame_column
 from spectral_spark.ml.exemplar_search import LEAST_WORDS, ancestors_of, find_exemplars
 from spectral_spark.ml.local_documents import TEXT, as_table, is_local, to_spark
 from spectral_spark.ml.share_pass import REPLICATES, Bootstrap, Path, shares_of
 from spectral_spark.ml.topic_inference import TopicInference
-from spectral_spark.tree.node_names import find_node
+from spectral_spark.tree.node_names import find_node, node_name
+
+MOST_SIBLINGS = 50           # more give thousands of pairs, which nobody reads
 
 
 class TopicAnswers(TopicInference):
@@ -28,7 +32,7 @@ class TopicAnswers(TopicInference):
 
     def exemplars(
         self, dataset: Any, n: int = 5, *, node: str | Sequence[str] | None = None, depth: int = 0,
-        minWords: int = LEAST_WORDS,
+        minWords: int = LEAST_WORDS, background: bool = False,
     ) -> DataFrame:
         """The documents that show each topic best: those with its largest shares, found in one pass.
 
@@ -47,6 +51,8 @@ class TopicAnswers(TopicInference):
             0 lists exemplars of the node alone, 1 also those of each of its children, and so on.
         minWords : int
             Documents with fewer known words are passed over.
+        background : bool
+            Whether to list documents of the background topic, if there is one.
 
         Returns
         -------
@@ -66,7 +72,8 @@ class TopicAnswers(TopicInference):
             ready.frame, ready.columns, frame_column(ready.frame, key, "idCol"), self._proportions(frame.sparkSession),
             ancestors_of(paths, depth, below), n, minWords,
         )
-        labels = self.labels
+        labels, hidden = self.labels, None if background else self.files.background
+        found = [row for row in found if row.topic != hidden]
         table = pa.table({
             "path": pa.array([list(paths[row.node]) for row in found], pa.list_(pa.string())),
             "topic": pa.array([row.topic for row in found], pa.int32()),
@@ -116,7 +123,31 @@ class TopicAnswers(TopicInference):
                                  "compare")
         level = simultaneous(interval, self.k) if simultaneously else interval
         nested = head == 1 or wanted[0] == wanted[1][: len(wanted[0])] or wanted[1] == wanted[0][: len(wanted[1])]
-        return self._differences(frame, shares.of(np.array([0])), shares.of(np.array([1])), level, [None], nested)
+        return self._differences(frame, shares.of(np.array([0])), shares.of(np.array([1])), level, {}, nested)
+
+    def compareSiblings(
+        self, parent: str | Sequence[str] | None, dataset: Any, *, interval: float = 0.9, groupLevel: int | None = None,
+        replicates: int = REPLICATES,
+    ) -> DataFrame:
+        """All pairs of a node's children: the columns of ``compare`` with the paths ``a`` and ``b`` in front.
+
+        q-values are adjusted for all topics of all pairs. ``parent`` None compares the top-level groups.
+        """
+        _check_level(interval)
+        paths = self.nodes.paths
+        above = paths[find_node(parent, paths)]
+        children = [path for path in paths if len(path) == len(above) + 1 and path[: len(above)] == above]
+        if not 2 <= len(children) <= MOST_SIBLINGS:
+            raise InputError(f"'{node_name(above)}' has {len(children)} groups directly below it; comparing them in "
+                             f"pairs takes 2 to {MOST_SIBLINGS}")
+        frame = self._counted(self._on_spark(dataset))
+        shares = self._shares(frame, children, Bootstrap(replicates, self._value("seed"), groupLevel), 0)
+        pairs = np.array([(i, j) for i, j in combinations(range(len(children)), 2)
+                          if shares.documents[i] and shares.documents[j]], np.int64).reshape(-1, 2)
+        if not len(pairs):
+            raise InputError(f"fewer than two groups below '{node_name(above)}' have documents with a known word")
+        named = {side: [children[at] for at in pairs[:, place]] for place, side in enumerate("ab")}
+        return self._differences(frame, shares.of(pairs[:, 0]), shares.of(pairs[:, 1]), interval, named, False)
 
     def compareWithParents(
         self, dataset: Any, *, interval: float = 0.9, groupLevel: int | None = None, replicates: int = REPLICATES
@@ -134,7 +165,7 @@ class TopicAnswers(TopicInference):
             raise InputError("the documents have no groups, so no node has a parent to be compared with")
         parents = np.array([index[names[at][:-1]] for at in children], np.int64)
         return self._differences(
-            frame, shares.of(children), shares.of(parents), interval, [names[at] for at in children], True
+            frame, shares.of(children), shares.of(parents), interval, {"path": [names[at] for at in children]}, True
         )
 
     def nodeProportions(self, interval: float | None = None, dataset: Any = None) -> DataFrame:
@@ -206,6 +237,20 @@ class TopicAnswers(TopicInference):
         shares, _ = shares_of(counted, CORPUS_COLUMNS, ScoredTopics.of_model(self.files), bootstrap, grouped, 1)
         return self._explained(counted, shares, [groups.name(value) for value in found], positions, interval)
 
+    def answers(
+        self, dataset: Any, by: Sequence[str | Sequence[str]] = (), *, exemplars: int = 3, depth: int = 1,
+        interval: float = 0.9,
+    ) -> dict[str, Any]:
+        """What the report can show about documents, for ``model.report(answers=…)``; no text.
+
+        Shares of every node with intervals; the ``exemplars`` best documents of each topic, for the corpus and for
+        nodes up to ``depth`` levels down; and what ``explain`` finds for each entry of ``by`` (a column, or several for
+        every combination of their values).
+        """
+        frame = self._on_spark(dataset)
+        columns = [[name] if isinstance(name, str) else list(name) for name in by]
+        return answer_sheet(self, frame, columns, exemplars=exemplars, depth=depth, interval=interval)
+
     def _explained(
         self, frame: DataFrame, shares: GroupShares, values: list[str], positions: list[float | None], interval: float
     ) -> DataFrame:
@@ -253,12 +298,15 @@ class TopicAnswers(TopicInference):
         )
 
     def _differences(
-        self, frame: DataFrame, a: GroupShares, b: GroupShares, level: float, paths: Sequence[Path | None], nested: bool
+        self, frame: DataFrame, a: GroupShares, b: GroupShares, level: float, paths: Mapping[str, Sequence[Path]],
+        nested: bool,
     ) -> DataFrame:
+        """The differences of pairs of groups; ``paths`` are columns that name the pairs."""
         found = differences(a, b, level, overlapping=nested)
-        n = len(paths)
-        named = {} if paths[0] is None else {
-            "path": pa.array([list(path or ()) for path in paths for _ in range(self.k)], pa.list_(pa.string()))
+        n = len(a.shares)
+        named = {
+            name: pa.array([list(path) for path in column for _ in range(self.k)], pa.list_(pa.string()))
+            for name, column in paths.items()
         }
         return frame_from_arrow(frame.sparkSession, pa.table({
             **named,

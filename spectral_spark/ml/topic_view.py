@@ -1,6 +1,6 @@
 """What a topic model knows: topics, words, the document tree, the run report and the moments."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -15,11 +15,13 @@ from spectral_spark.files.labels_file import checked_labels
 from spectral_spark.files.model_files import NodeTable, TopicModelFiles
 from spectral_spark.fit.fit_summary import FitSummary
 from spectral_spark.fit.fitted_topics import FittedTopics
+from spectral_spark.fit.lineage import lineage_of
 from spectral_spark.ml.document_input import DocumentInput
 from spectral_spark.ml.persistence import params_metadata
 from spectral_spark.ml.plots import ModelPictures
 from spectral_spark.moments.basis import Basis
 from spectral_spark.moments.moment_state import MomentState
+from spectral_spark.report.taxonomy_view import Taxonomy, taxonomy_of
 from spectral_spark.report.topic_names import topic_names
 from spectral_spark.text.text_recipe import TextRecipe
 
@@ -82,6 +84,14 @@ class TopicView(ModelPictures, DocumentInput):
         """Total Dirichlet weight of a document's prior."""
         return self._fitted.document_concentration
 
+    @property
+    def stability(self) -> np.ndarray | None:
+        """The probability that each topic comes back from another seed, shape (k,); None if it is unknown.
+
+        Known for models that a fit with sampling made; an update, or topics that were merged or split, leave it open.
+        """
+        return self._fitted.stability
+
     def topicsMatrix(self) -> np.ndarray:
         """Topics of shape (d, k); columns are positive and sum to one."""
         return self._fitted.topics
@@ -101,8 +111,36 @@ class TopicView(ModelPictures, DocumentInput):
         self.__dict__.pop("files", None)
         return self
 
+    @property
+    def lineage(self) -> list[str]:
+        """Where every topic comes from: its number in the fitted model, "3+7" where topics were merged by hand, "12a"
+        and "12b" where one was split."""
+        return lineage_of(self.summary.lineage, self.k)
+
+    def taxonomy(self, levels: Sequence[int] | None = None) -> Taxonomy:
+        """The topics folded into a tree with as many nodes on each level as asked for.
+
+        Always the two nodes are merged that lose the least information about words. The tree stays with the model:
+        ``save`` writes it to ``taxonomy.json``, and the report shows it.
+
+        Parameters
+        ----------
+        levels : numbers of nodes, such as [10, 30]; None returns the tree that the model has.
+        """
+        if levels is not None:
+            stored = taxonomy_of(self.files, levels).as_dict()
+            self._fitted = replace(self._fitted, taxonomy=stored)
+            self.__dict__.pop("files", None)
+        if self._fitted.taxonomy is None:
+            raise InputError("this model has no taxonomy yet; say how many nodes its levels are to have: "
+                             "taxonomy([10, 30])")
+        return Taxonomy.from_dict(self._fitted.taxonomy)
+
     def describeTopics(self, maxTermsPerTopic: int = 10) -> DataFrame:
-        """The heaviest words of each topic: topic, weight, termIndices, terms (null if unknown), termWeights."""
+        """The heaviest words of each topic: topic, weight, termIndices, terms (null if unknown), termWeights.
+
+        The last column, ``stability``, is the probability that a topic comes back from another seed, null if unknown.
+        """
         count = min(maxTermsPerTopic, self.vocabSize)
         top = np.argsort(-self._fitted.topics, axis=0, kind="stable")[:count].T
         shares = np.take_along_axis(self._fitted.topics.T, top, axis=1)
@@ -114,6 +152,7 @@ class TopicView(ModelPictures, DocumentInput):
             "termIndices": pa.array(top.tolist(), pa.list_(pa.int32())),
             "terms": pa.array(named, pa.list_(pa.string())),
             "termWeights": pa.array(shares.tolist(), pa.list_(pa.float64())),
+            "stability": pa.nulls(self.k, pa.float64()) if self.stability is None else pa.array(self.stability),
         })
         return frame_from_arrow(SparkSession.active(), table)
 
@@ -140,5 +179,6 @@ class TopicView(ModelPictures, DocumentInput):
         fitted = self._fitted
         return TopicModelFiles(
             fitted.topics, fitted.weights, fitted.vocabulary, fitted.nodes, fitted.summary.toDict(),
-            params_metadata(self), changes=fitted.changes, labels=fitted.labels,
+            params_metadata(self), changes=fitted.changes, labels=fitted.labels, taxonomy=fitted.taxonomy,
+            stability=fitted.stability,
         )

@@ -55,3 +55,23 @@ def test_every_node_with_an_interval_and_against_its_parent(answering: SpectralH
     assert {tuple(row["path"]) for row in rows} == {("a",), ("b",), ("b", "x"), ("b", "y")}
     with pytest.raises(SettingsError, match="dataset"):
         answering.nodeProportions(interval=0.9)
+
+
+def test_answers_for_the_report_are_those_of_the_single_questions(answering: SpectralHDPModel, documents: Any) -> None:
+    dated = documents.withColumn("town", F.col("path")[0])
+    found = answering.answers(dated, by=["town"], exemplars=2, depth=1)
+    nodes = {tuple(row["path"]): row for row in answering.nodeProportions(0.9, dated).toArrow().to_pylist()}
+    assert {tuple(row["path"]) for row in found["nodes"]} == set(nodes)
+    for row in found["nodes"]:
+        assert row["shares"] == pytest.approx(nodes[tuple(row["path"])]["shares"], abs=1e-6)
+    towns = answering.explain(dated, "town").toArrow().to_pylist()
+    (column,) = found["columns"]
+    assert column["values"] == ["a", "b"]
+    assert np.ravel(column["share"]) == pytest.approx([row["share"] for row in towns], abs=1e-6)
+    assert {(*row["path"], row["topic"]) for row in found["exemplars"]} == {
+        (*path, topic) for path in ((), ("a",), ("b",)) for topic in range(5)
+    }
+    page = answering.report(answers=found)
+    assert "Topics by town" in page.html
+    with pytest.raises(InputError, match="4 topics"):
+        answering.report(answers={**found, "k": 4})

@@ -7,13 +7,23 @@ import pytest
 from pyspark.ml.param.shared import HasFeaturesCol, HasSeed, HasSolver
 
 from spectral_spark import SpectralHDP, SpectralHDPModel, SpectralIBP, SpectralIBPModel
-from spectral_spark.data.setting import SettingsTable
+from spectral_spark.data.setting import Setting, SettingsTable
 from spectral_spark.data.settings import HDP, IBP
 from spectral_spark.errors import SettingsError
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.ibp.solve_features import IbpSettings
 
 ESTIMATORS = [(SpectralHDP, HDP), (SpectralIBP, IBP)]
+
+
+def example_value(setting: Setting) -> Any:
+    """A value that the setting may have."""
+    kind = setting.type.annotation
+    if setting.default is not None or setting.options:
+        return setting.options[0] if setting.default is None else setting.default
+    if "bool" in kind:
+        return True
+    return 3 if "int" in kind else 1.5 if "float" in kind else ["a"] if "Sequence" in kind else "a"
 
 
 @pytest.mark.parametrize(("estimator", "table"), ESTIMATORS)
@@ -23,8 +33,7 @@ def test_every_setting_has_a_parameter_a_getter_and_a_setter(estimator: Any, tab
         name = setting.name[0].upper() + setting.name[1:]
         made = estimator()
         assert getattr(made, f"get{name}")() == setting.default
-        value = setting.default if setting.default is not None else 3 if "int" in setting.type.annotation else \
-            1.5 if "float" in setting.type.annotation else ["a"] if "Sequence" in setting.type.annotation else "a"
+        value = example_value(setting)
         assert getattr(made, f"set{name}")(value) is made
         assert getattr(made, f"get{name}")() == value
         assert made.isSet(setting.name)

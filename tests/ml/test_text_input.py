@@ -12,7 +12,7 @@ from pyspark.ml.feature import CountVectorizer, RegexTokenizer
 from pyspark.ml.tuning import ParamGridBuilder, TrainValidationSplit
 from pyspark.sql import DataFrame, SparkSession
 
-from spectral_spark import SpectralHDP, SpectralHDPModel, TopicModelEvaluator
+from spectral_spark import SpectralHDP, SpectralHDPModel, TopicModel, TopicModelEvaluator
 from spectral_spark.errors import FormatError, InputError, SettingsError
 from spectral_spark.text.text_recipe import TextRecipe
 
@@ -39,6 +39,23 @@ def frame(spark: SparkSession, table: pd.DataFrame) -> DataFrame:
 @pytest.fixture(scope="module")
 def model(frame: DataFrame) -> SpectralHDPModel:
     return SpectralHDP(k=2, textCol="text", pathCol="place", idCol="id", minDocuments=5, **FAST).fit(frame)
+
+
+def test_phrases_are_found_and_remembered(spark: SparkSession, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    texts = [" ".join([*rng.choice(SEA if i % 2 else KITCHEN, 9), "harbour master" if i % 2 else "baking powder"])
+             for i in range(120)]
+    estimator = SpectralHDP(k=2, textCol="text", minDocuments=5, maxDocumentShare=1.0, phrases="auto", **FAST)
+    fitted = estimator.fit(spark.createDataFrame([(text,) for text in texts], ["text"]))
+    assert fitted.textRecipe is not None
+    assert fitted.textRecipe.phrases == (("baking", "powder"), ("harbour", "master"))
+    assert {"baking_powder", "harbour_master"} <= set(fitted.vocabulary or ())
+    fitted.save(str(tmp_path / "model"))
+    local = TopicModel.load(str(tmp_path / "model"))
+    frame = spark.createDataFrame([("the baking powder and salt",)], ["text"])
+    shares = fitted.transform(frame).collect()[0]["topicDistribution"].toArray()
+    assert local.infer(["the baking powder and salt"])[0].tolist() == shares.tolist()
+    assert local.counter.words("the baking powder")["baking_powder"] == 1
 
 
 SIX_LINES = """

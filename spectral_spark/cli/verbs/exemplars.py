@@ -33,7 +33,10 @@ def run(run: "CommandRun", settings: Namespace) -> None:
     with run.terminal.doing("finding exemplars"):
         model, documents = opened(run.spark, settings.corpus, settings.model)
         topics = wanted_topics(model, settings.topics)
-        found = model.exemplars(documents, settings.n or EXEMPLARS, node=settings.node, depth=settings.depth or 0)
+        found = model.exemplars(
+            documents, settings.n or EXEMPLARS, node=settings.node, depth=settings.depth or 0,
+            background=settings.topics is not None,
+        )
         rows: list[dict[str, Any]] = [row for row in to_arrow(found).to_pylist() if row["topic"] in topics]
         columns = ["topic", "label", "path", "rank", "id", "share", "words"]
         if settings.show_text:

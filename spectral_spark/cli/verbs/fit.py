@@ -4,7 +4,7 @@ import os
 import re
 from argparse import Namespace
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +13,10 @@ from spectral_spark.cli.checkpoint_flags import CHECKPOINT_FLAGS, resuming
 from spectral_spark.cli.checks import corpus_manifest, model_summary, output_is_free
 from spectral_spark.cli.flags import Flag, setting_flags
 from spectral_spark.cli.messages import with_flags
+from spectral_spark.cli.table_changes import table_of
 from spectral_spark.cli.terminal import duration, number, topic_lines
 from spectral_spark.cli.verb import OVERWRITE, Verb
+from spectral_spark.data.seeds import check_room, number_of_topics, seeds_of
 from spectral_spark.data.setting import Audience
 from spectral_spark.data.settings import AUTO, HDP
 from spectral_spark.engine.memory import GIB, memory_need
@@ -50,9 +52,9 @@ FLAGS = (
 
 
 def parameters(settings: Namespace) -> dict[str, Any]:
-    """The Estimator's parameters that were given; the others keep their defaults there."""
+    """The Estimator's parameters that were given; the others, and switches that are off, keep their defaults there."""
     given = {setting.name: getattr(settings, setting.attribute) for setting in SETTINGS}
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in given.items() if value is not None and value is not False}
 
 
 def estimator(vocabulary: tuple[str, ...], **parameters: Any) -> "SpectralHDP":
@@ -76,27 +78,41 @@ def plan(settings: Namespace) -> list[str]:
     )
     train, tokens = manifest["documents"]["train"], manifest["tokens_by_split"]["train"]
     wanted = fit_settings(settings)
+    if wanted.seeds is not None and wanted.k != AUTO:
+        check_room(wanted.seeds, int(wanted.k))
     columns = wanted.basis_columns(manifest["terms"])
-    passes = planned_passes(wanted, manifest["terms"], tokens, _has_basis(settings, wanted, manifest["terms"]))
+    has_basis = _has_basis(settings, wanted, manifest["terms"])
+    passes = planned_passes(wanted, manifest["terms"], tokens, has_basis)
     k = None if wanted.k == "auto" else int(wanted.k)
-    need = memory_need(manifest["terms"], columns, k, third=wanted.collects_third(columns))
+    need = memory_need(manifest["terms"], columns, k, third=wanted.collects_third(columns, 0 if has_basis else tokens))
     return [
         f"fit {'as many topics as there are' if wanted.k == 'auto' else f'{wanted.k} topics'} to '{settings.corpus}': "
         f"{number(train)} documents, {number(tokens)} words, {number(manifest['terms'])} distinct",
-        passes_line(passes, columns, wanted.sweeps(tokens), wanted.corpus_sweeps(tokens)),
+        passes_line(
+            passes, columns, wanted.sweeps(tokens), wanted.corpus_sweeps(tokens),
+            settles=wanted.settles_basis(columns, tokens),
+        ),
+        *([f"give {number_of_topics(wanted.seeds)} topics the words of their own"] if wanted.seeds else ()),
         f"write the model to '{settings.model}'",
         f"memory: about {need.driver / GIB:.1f} GiB on the driver, {need.worker / GIB:.1f} GiB in each Python worker",
         *(_time(train, tokens, manifest["terms"], wanted, settings) if settings.dry_run else ()),
     ]
 
 
-def passes_line(planned: Mapping[str, int], columns: int, sweeps: int, corpus_sweeps: int = 0) -> str:
-    """How often a fit passes over the documents, and what for."""
-    purposes = {"basis": f"basis of {columns} columns", "concentrations": "choice of concentrations",
+def passes_line(
+    planned: Mapping[str, int], columns: int, sweeps: int, corpus_sweeps: int = 0, *, settles: bool = False
+) -> str:
+    """How often a fit passes over the documents, and what for; ``settles`` tells whether the basis may need fewer."""
+    settles = settles and "basis" in planned
+    purposes = {"basis": f"basis of {columns} columns", "rank": "number of topics",
+                "concentrations": "choice of concentrations",
                 "sampling": f"Gibbs sampling, {sweeps} sweeps over a sample",
                 "sampling all": f"Gibbs sampling, {corpus_sweeps} sweeps over all words", "check": "check on a sample"}
-    parts = [f"{passes} {purposes.get(name, name)}" for name, passes in planned.items()]
-    return f"pass over them {sum(planned.values())} times: {'; '.join(parts)}"
+    parts = [
+        f"{'at most ' if settles and name == 'basis' else ''}{passes} {purposes.get(name, name)}"
+        for name, passes in planned.items()
+    ]
+    return f"pass over them {'at most ' if settles else ''}{sum(planned.values())} times: {'; '.join(parts)}"
 
 
 def _time(documents: int, tokens: int, terms: int, wanted: FitSettings, settings: Namespace) -> list[str]:
@@ -125,8 +141,10 @@ def fit_settings(settings: Namespace) -> FitSettings:
     """The flags that were given over those of the model to start from, or over the defaults of a fit."""
     known = {field.name for field in fields(FitSettings)}
     given = {name: value for name, value in vars(settings).items() if name in known and value is not None}
+    if settings.seeds or settings.background:
+        given["seeds"] = seeds_of(settings.seeds, bool(settings.background))
     before = _first_model(settings)
-    return replace(FitSettings(), **given) if before is None else replace(before, **{"basis_size": AUTO, **given})
+    return FitSettings.chosen(given if before is None else {"basis_size": AUTO, **given}, before)
 
 
 def _first_model(settings: Namespace) -> FitSettings | None:
@@ -170,11 +188,11 @@ def run(run: "CommandRun", settings: Namespace) -> None:
         hdp.setProgress(TrackedProgress(run.passes) if tracked else run.passes)
         model = hdp.fit(documents).setCorpus(
             title_of(settings.corpus), corpus.manifest["dropped"], corpus.manifest["documents"].get("test", 0),
-            corpus.manifest.get("cut_words"),
+            corpus.manifest.get("cut_words"), table_of(corpus.manifest),
         ).setTextRecipe(text_recipe(corpus.manifest, first))
-        save(model, settings.model, settings.overwrite)
+        remarks = save(model, settings.model, settings.overwrite)
         if tracked:
-            remarks = log_result(settings.model)
+            remarks += log_result(settings.model)
     run.terminal.say(*summary_lines(model, settings.model, run.seconds), *(f"  {remark}" for remark in remarks))
 
 
@@ -203,6 +221,8 @@ def text_recipe(manifest: dict[str, Any], first: "SpectralHDPModel | None" = Non
         return first.textRecipe
     made = manifest["settings"]
     length = made.get("min_word_length")
+    if manifest.get("text") is not None:
+        return TextRecipe.from_dict(manifest["text"], "corpus.json")
     if made.get("source") == "uci" or made.get("tokens_col") or not isinstance(length, int):
         return None
     try:
@@ -219,9 +239,14 @@ def title_of(corpus: str) -> str:
     return next((part for part in reversed(names.split("/")) if part not in ("", "corpus")), "corpus")
 
 
-def save(model: "SpectralHDPModel", path: str, overwrite: bool) -> None:
+def save(model: "SpectralHDPModel", path: str, overwrite: bool) -> list[str]:
+    """Write a model; the remarks are about labels of the model it replaces that no topic continues."""
     writer = model.write()
-    (writer.overwrite() if overwrite else writer).save(path)
+    if overwrite:
+        writer.overwrite()
+    writer.save(path)
+    return [f"labels of the replaced model that no topic continues are in {path}/{writer.put_aside}"] if (
+        writer.put_aside) else []
 
 
 def summary_lines(model: "SpectralHDPModel", output: str, seconds: float) -> list[str]:

@@ -120,6 +120,10 @@ def json_lines(model: "TopicModel", found: list["Explanation"], topics: int) -> 
 
 def _tokeniser(settings: Namespace) -> Any:
     """For a model that does not remember how its words were made: our tokeniser with the given stop words."""
+    if settings.tokeniser:
+        from spectral_spark.text.language_tokeniser import load_tokeniser
+
+        return load_tokeniser(settings.tokeniser)
     if not settings.stop_words:
         return None
     from spectral_spark.text.tokeniser import Tokeniser, load_stop_words
@@ -150,6 +154,8 @@ VERB = Verb(
              "default the root", metavar="PATH"),
         Flag("format", "table (default) or json, one object per line", choices=FORMATS),
         Flag("topics", f"topics of each text to explain, the largest first (default {TOPICS})", whole_number(1), "N"),
+        Flag("tokeniser", "package.module:function, for a model whose words were made by a function of your own",
+             metavar="MODULE:FUNCTION"),
         Flag("stop-words", "english, none, or a file; only for a model that does not remember how its words were made",
              metavar="LIST"),
     ),

@@ -11,7 +11,10 @@ from spectral_spark.data.settings import INGEST
 from spectral_spark.files.formats import CORPUS_KIND
 from spectral_spark.ingest.ingest_settings import IngestSettings
 from spectral_spark.ingest.saved_vocabulary import known_words
+from spectral_spark.ingest.table_names import table_in_catalog
 from spectral_spark.ingest.table_schema import check_table
+from spectral_spark.ingest.words_setup import ingest_recipe
+from spectral_spark.text.languages import LANGUAGES
 
 if TYPE_CHECKING:
     from spectral_spark.cli.run import CommandRun
@@ -27,7 +30,8 @@ def settings_of(settings: Namespace) -> IngestSettings:
 
 def plan(settings: Namespace) -> list[str]:
     wanted = settings_of(settings)
-    input_is_there(wanted.input)
+    if not (wanted.source == "table" and table_in_catalog(wanted.input, wanted.format)):
+        input_is_there(wanted.input)
     output_is_free(
         wanted.output, wanted.overwrite, kind=CORPUS_KIND,
         inputs={"--input": wanted.input, "--vocabulary": wanted.vocabulary},
@@ -38,9 +42,31 @@ def plan(settings: Namespace) -> list[str]:
     return [
         f"read '{wanted.input}' as {wanted.source}",
         f"{_words(wanted)}; {held_out}",
+        *_about_text(wanted),
         f"write the corpus to '{wanted.output}'",
         "memory: documents stream through the workers; the driver holds the vocabulary only",
     ]
+
+
+def _about_text(wanted: IngestSettings) -> list[str]:
+    """What is done to the words, and what is carried along, where that was asked for."""
+    lines = []
+    recipe = None if wanted.ready_made else ingest_recipe(wanted)
+    if wanted.phrases is not None:
+        limit = "all" if wanted.phrase_limit is None else f"at most {number(wanted.phrase_limit)}"
+        lines.append(f"join {limit} phrases that pass a test, in one more pass over the counted documents")
+    if recipe is not None and not recipe.plain:
+        named = [*(LANGUAGES[code] for code in recipe.languages), *(["lemmas"] if recipe.lemmas else []),
+                 *([f"tokeniser {recipe.tokeniser_name}"] if recipe.tokeniser_name else []),
+                 *([f"{number(len(recipe.phrases))} phrases"] if recipe.phrases else []),
+                 *([f"{number(len(recipe.dropped_lines))} lines left out"] if recipe.dropped_lines else [])]
+        lines.append(f"words: {', '.join(named)}")
+    if wanted.find_boilerplate:
+        lines.append(f"write lines of at least {number(wanted.boilerplate_documents)} documents to "
+                     f"'{wanted.find_boilerplate}'")
+    if wanted.keep_cols:
+        lines.append(f"carry {', '.join(wanted.keep_cols)} into the corpus")
+    return lines
 
 
 def _words(wanted: IngestSettings) -> str:
@@ -67,6 +93,7 @@ def summary_lines(manifest: dict[str, Any], output: str, seconds: float) -> list
         f"corpus {output}: {number(manifest['kept'])} of {number(manifest['read'])} documents, "
         f"{number(manifest['tokens'])} words, {number(manifest['terms'])} distinct, in {duration(seconds)}",
         f"  documents dropped: {', '.join(dropped) or 'none'}; held out for testing: {_held_out(manifest)}",
+        *_about_phrases(manifest),
         *_about_words(manifest),
         *_about_unseen(manifest.get("unseen")),
     ]
@@ -79,6 +106,13 @@ def _held_out(manifest: dict[str, Any]) -> str:
     half = 2 * test >= manifest["kept"] - 1
     why = "at most half of the documents is held out" if half else "the others are too short"
     return f"{number(test)} instead of {number(int(asked))}, because {why}"
+
+
+def _about_phrases(manifest: dict[str, Any]) -> list[str]:
+    phrases = (manifest.get("text") or {}).get("phrases") or []
+    carried = manifest.get("kept_columns")
+    return [*([f"  {number(len(phrases))} phrases joined"] if phrases else []),
+            *([f"  columns carried along: {', '.join(carried)}"] if carried else [])]
 
 
 def _about_words(manifest: dict[str, Any]) -> list[str]:
@@ -130,7 +164,8 @@ VERB = Verb(
         "  amazon   sorted_data_acl or processed_acl; tree: domain, polarity\n"
         "  folders  any directory of text files; the folders are the tree\n"
         "  uci      docword/vocab bag of words, plain or gzipped\n"
-        "  table    Parquet, JSON lines or CSV with a text or a token column, and path columns"
+        "  table    Parquet, JSON lines, CSV, Delta, Iceberg or a table of Spark's catalogue, with a text or a token\n"
+        "           column, and path columns"
     ),
     example="spectral-spark ingest --source folders --input notes --output out/corpus --holdout 100/group",
     flags=FLAGS,

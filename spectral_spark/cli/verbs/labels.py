@@ -29,20 +29,23 @@ def run(run: "CommandRun", settings: Namespace) -> None:
     from spectral_spark.files.directories import read_file, resolve, write_file
     from spectral_spark.files.labels_file import LABELS_TOML, labels_text, parse_labels
     from spectral_spark.files.model_files import read_model_files
-    from spectral_spark.report.topic_names import measured_words, naming_prompt, topic_names
+    from spectral_spark.report.topic_names import BACKGROUND_NAME, measured_words, naming_prompt, topic_names
 
     files = read_model_files(settings.model)
     k = files.topics.shape[1]
     labels = dict(enumerate(topic_names(files)))
     if settings.input:
         labels |= parse_labels(read_file(*resolve(settings.input)), settings.input, k)
-    hints = [f"{files.weights[topic]:.1%}: {' '.join(measured_words(files, topic, 'probability', 8))}"
-             for topic in range(k)]
+    hints = {topic: f"{files.weights[topic]:.1%}: {' '.join(measured_words(files, topic, 'probability', 8))}"
+             for topic in range(k)}
+    if files.background is not None and labels[files.background] == BACKGROUND_NAME:
+        del labels[files.background], hints[files.background]
     _write(f"{settings.model}/{LABELS_TOML}", labels_text(labels, hints))
     if settings.prompt:
         write_file(settings.prompt, naming_prompt(files).encode())
         run.terminal.say(f"prompt {settings.prompt}: give it to a language model, then --input the answer")
-    run.terminal.say(f"labels {settings.model}/{LABELS_TOML}: {k} topics; edit the file, and every output shows them")
+    run.terminal.say(f"labels {settings.model}/{LABELS_TOML}: {len(labels)} topics; edit the file, and every output "
+                     "shows them")
 
 
 def _write(path: str, text: str) -> None:

@@ -20,10 +20,12 @@ def plan(settings: Namespace) -> list[str]:
     check_page_name(settings.output)
     output_is_free(
         settings.output, settings.overwrite, kind=REPORT_KIND,
-        inputs={"--model": settings.model, "--evaluation": settings.evaluation},
+        inputs={"--model": settings.model, "--evaluation": settings.evaluation, "--answers": settings.answers},
     )
     if settings.evaluation:
         input_is_there(settings.evaluation, "--evaluation")
+    if settings.answers:
+        input_is_there(settings.answers, "--answers")
     return [
         f"describe '{settings.model}' ({summary['k']} topics) on one HTML page, '{settings.output}'",
         "memory: the model's topics and nodes; no Spark",
@@ -35,8 +37,8 @@ def run(run: "CommandRun", settings: Namespace) -> None:
 
     with run.terminal.doing("writing the report"):
         build_report(
-            settings.model, settings.output, evaluation=settings.evaluation, title=settings.title,
-            overwrite=settings.overwrite,
+            settings.model, settings.output, evaluation=settings.evaluation, answers=settings.answers,
+            title=settings.title, overwrite=settings.overwrite,
         )
     run.terminal.say(f"report {settings.output}, in {duration(run.seconds)}; open it in a browser")
 
@@ -53,6 +55,8 @@ VERB = Verb(
         Flag("model", "a fitted model", metavar="MODEL", required=True),
         Flag("output", "the page to make", metavar="FILE.html", required=True),
         Flag("evaluation", "what evaluate wrote, to be shown too", metavar="FILE.json"),
+        Flag("answers", "what the verb answers wrote: intervals, exemplars and columns, to be shown too",
+             metavar="FILE.json"),
         Flag("title", "heading of the page", metavar="TEXT"),
         OVERWRITE,
     ),

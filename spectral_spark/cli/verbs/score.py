@@ -7,7 +7,9 @@ from spectral_spark.cli.checks import corpus_manifest, model_summary, output_is_
 from spectral_spark.cli.flags import Flag
 from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
+from spectral_spark.errors import SettingsError
 from spectral_spark.files.formats import SCORES_KIND, SCORES_VERSION
+from spectral_spark.ingest.corpus_manifest import kept_types
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from spectral_spark.ml.hdp import SpectralHDPModel
 
 SPLITS = ("all", "train", "test")
+COLUMNS = ("doc_id", "path", "topic", "label", "words", "unknownShare", "topicDistribution")
 WORDS_IN_LABEL = 5
 MUCH_UNKNOWN = 0.5           # of all words: beyond this the scores are mostly the prior
 
@@ -23,6 +26,8 @@ MUCH_UNKNOWN = 0.5           # of all words: beyond this the scores are mostly t
 def plan(settings: Namespace) -> list[str]:
     manifest = corpus_manifest(settings.corpus)
     summary = model_summary(settings.model)
+    carried = _carried(settings, manifest)
+    beside = f"beside {', '.join(carried)} " if carried else ""
     output_is_free(
         settings.output, settings.overwrite, kind=SCORES_KIND,
         inputs={"--corpus": settings.corpus, "--model": settings.model},
@@ -30,10 +35,22 @@ def plan(settings: Namespace) -> list[str]:
     return [
         f"infer the shares of {summary['k']} topics in {number(_documents(manifest, settings))} documents "
         f"of '{settings.corpus}'",
-        f"write each document's topics, the largest with its label, and the share of unknown words as Parquet to "
+        f"write each document's topics, the largest with its label, and the share of unknown words "
+        f"{beside}as Parquet to "
         f"'{settings.output}'",
         topics_memory(summary),
     ]
+
+
+def _carried(settings: Namespace, manifest: dict[str, Any]) -> dict[str, str]:
+    """The columns to pass on; refuses names that the scores have themselves."""
+    carried = kept_types(manifest) if settings.kept else {}
+    if settings.kept and not carried:
+        raise SettingsError(f"'{settings.corpus}' carries no columns to pass on; ingest --keep-cols carries them")
+    clash = next((name for name in carried if name.lower() in {column.lower() for column in COLUMNS}), None)
+    if clash is not None:
+        raise SettingsError(f"the scores have a column '{clash}' of their own; leave out --kept")
+    return carried
 
 
 def _documents(manifest: dict[str, Any], settings: Namespace) -> int:
@@ -53,9 +70,10 @@ def run(run: "CommandRun", settings: Namespace) -> None:
     with only_writer(settings.output), run.terminal.doing("scoring"):
         corpus = open_corpus(spark, settings.corpus)
         model = SpectralHDPModel.load(settings.model)
-        documents = corpus.documents(None if settings.split in (None, "all") else settings.split)
+        split = None if settings.split in (None, "all") else settings.split
+        documents = corpus.documents(split, kept=bool(settings.kept))
         labels = topic_names(read_model_files(settings.model), WORDS_IN_LABEL)
-        scored = scores(model, documents, corpus.vocabulary, labels)
+        scored = scores(model, documents, corpus.vocabulary, labels, tuple(_carried(settings, corpus.manifest)))
         written = write_parquet(
             scored, settings.output, SCORES_KIND, SCORES_VERSION, overwrite=settings.overwrite
         )
@@ -64,9 +82,13 @@ def run(run: "CommandRun", settings: Namespace) -> None:
 
 
 def scores(
-    model: "SpectralHDPModel", documents: "DataFrame", vocabulary: tuple[str, ...], labels: list[str]
+    model: "SpectralHDPModel", documents: "DataFrame", vocabulary: tuple[str, ...], labels: list[str],
+    kept: tuple[str, ...] = (),
 ) -> "DataFrame":
-    """One row per document: its topics, the largest of them, and how much of the document the model knows."""
+    """One row per document: its topics, the largest of them, and how much of the document the model knows.
+
+    ``kept`` are further columns of the documents to pass on.
+    """
     from pyspark.ml.functions import vector_to_array
     from pyspark.sql import functions as F
 
@@ -79,13 +101,14 @@ def scores(
     shares = vector_to_array(F.col("topicDistribution"))
     largest = (F.array_position("topicDistribution", F.array_max("topicDistribution")) - 1).cast("int")
     names = F.array(*(F.lit(label) for label in labels))
+    passed_on = [F.col("`" + name.replace("`", "``") + "`") for name in kept]
     return (
         model.transform(frame)
         .select("doc_id", "path", shares.alias("topicDistribution"), words.cast("long").alias("words"),
-                F.when(words > 0, F.col(UNSEEN) / words).otherwise(0.0).alias("unknownShare"))
+                F.when(words > 0, F.col(UNSEEN) / words).otherwise(0.0).alias("unknownShare"), *passed_on)
         .withColumn("topic", largest)
         .withColumn("label", F.element_at(names, F.col("topic") + 1))
-        .select("doc_id", "path", "topic", "label", "words", "unknownShare", "topicDistribution")
+        .select(*COLUMNS, *passed_on)
     )
 
 
@@ -132,6 +155,7 @@ VERB = Verb(
         Flag("model", "a fitted model", metavar="MODEL", required=True),
         Flag("output", "directory of Parquet files to make", metavar="DIR", required=True),
         Flag("split", "which documents (default all)", choices=SPLITS),
+        Flag("kept", "also write the columns that ingest --keep-cols carried into the corpus", switch=True),
         OVERWRITE,
     ),
     plan=plan,

@@ -1,13 +1,12 @@
 """``spectral-spark topics``: all topics of a model as a table, CSV or JSON. Needs no Spark."""
 
-import csv
-import io
 import json
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from spectral_spark.cli.checks import model_summary
 from spectral_spark.cli.flags import Flag, whole_number
+from spectral_spark.cli.tables import csv_line
 from spectral_spark.cli.terminal import printable
 from spectral_spark.cli.verb import Verb
 
@@ -45,23 +44,33 @@ def table_lines(rows: list[dict[str, Any]]) -> list[str]:
     named = [printable(row["label"]) if row["named"] else "" for row in rows]
     width = max(map(len, named), default=0)
     label = f"{'label':<{max(width, 5)}}  " if width else ""
+    origins = [printable(row.get("lineage", "")) for row in rows]
+    long = max(map(len, origins), default=0)
+    origin = f"{'from':<{max(long, 4)}}  " if long else ""
+    known = any(row["stability"] is not None for row in rows)
     return [
-        f"topic  share of words  {label}words",
-        *(f"{row['topic']:>5}  {row['share']:>14.1%}  {f'{name:<{max(width, 5)}}  ' if width else ''}"
-          f"{' '.join(row['words'])}" for row, name in zip(rows, named, strict=True)),
+        f"topic  share of words  {'stability  ' if known else ''}{origin}{label}words",
+        *(f"{row['topic']:>5}  {row['share']:>14.1%}  {_stability(row) if known else ''}"
+          f"{f'{came:<{max(long, 4)}}  ' if long else ''}"
+          f"{f'{name:<{max(width, 5)}}  ' if width else ''}{' '.join(row['words'])}"
+          for row, name, came in zip(rows, named, origins, strict=True)),
     ]
+
+
+def _stability(row: dict[str, Any]) -> str:
+    return f"{'-' if row['stability'] is None else format(row['stability'], '.0%'):>9}  "
 
 
 def csv_lines(rows: list[dict[str, Any]]) -> list[str]:
     """A header and one line per topic; words are separated by spaces."""
     lines = []
+    more = ("lineage",) if any("lineage" in row for row in rows) else ()
     for values in (
-        ("topic", "share", "words", "label"),
-        *((r["topic"], r["share"], " ".join(r["words"]), r["label"]) for r in rows),
+        ("topic", "share", "words", "label", "stability", *more),
+        *((r["topic"], r["share"], " ".join(r["words"]), r["label"], "" if r["stability"] is None else r["stability"],
+           *(r[name] for name in more)) for r in rows),
     ):
-        buffer = io.StringIO()
-        csv.writer(buffer, lineterminator="").writerow([printable(str(value)) for value in values])
-        lines.append(buffer.getvalue())
+        lines.append(csv_line(values))
     return lines
 
 
@@ -80,10 +89,10 @@ VERB = Verb(
     name="topics",
     summary="list all topics of a model with their words",
     description=(
-        "List every topic of a fitted model, the largest first: its number, its share of the words of the corpus, and\n"
-        "its words, with the labels that people gave ('spectral-spark labels'). CSV and JSON are for other programs;\n"
-        "JSON also has the words' probabilities and the words by every measure. Reads the model's files only, so no\n"
-        "Spark is started."
+        "List every topic of a fitted model, the largest first: its number, its share of the words of the corpus, its\n"
+        "stability (the probability that it comes back from another seed), and its words, with the labels that people\n"
+        "gave ('spectral-spark labels'). CSV and JSON are for other programs; JSON also has the words' probabilities\n"
+        "and the words by every measure. Reads the model's files only, so no Spark is started."
     ),
     example="spectral-spark topics out/model --words 15",
     flags=(

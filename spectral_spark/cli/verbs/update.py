@@ -9,8 +9,10 @@ from spectral_spark.cli.feature_update import is_feature_model
 from spectral_spark.cli.feature_update import plan as plan_features
 from spectral_spark.cli.feature_update import run as update_features
 from spectral_spark.cli.flags import Flag
+from spectral_spark.cli.table_changes import changed_by_table, plan_changes
 from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
+from spectral_spark.data.value_types import LARGEST_SEED, Whole
 from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.files.formats import MODEL_KIND
 
@@ -23,12 +25,15 @@ if TYPE_CHECKING:
 
 
 def plan(settings: Namespace) -> list[str]:
-    given = [name for name in ("corpus", "merge", "remove") if getattr(settings, name)]
+    given = [name for name in ("corpus", "merge", "remove", "changes") if getattr(settings, name)]
     if not given:
-        raise SettingsError("nothing to do: give --corpus NEW, --merge MODEL or --remove CORPUS")
+        raise SettingsError("nothing to do: give --corpus NEW, --merge MODEL, --remove CORPUS or --changes TABLE")
     if is_feature_model(settings.model):
+        if settings.changes:
+            raise SettingsError("--changes is for topic models; this is a feature model")
         return plan_features(settings)
     summary = model_summary(settings.model)
+    changes = plan_changes(settings, summary)
     sources = ("model", "corpus", "merge", "remove", "replay")
     output_is_free(
         settings.output, settings.overwrite, kind=MODEL_KIND,
@@ -45,7 +50,7 @@ def plan(settings: Namespace) -> list[str]:
                      f"'{settings.merge}'")
     return [
         f"start from '{settings.model}': {summary['k']} topics, {number(summary['documents'])} documents",
-        *lines, "solve again, match the topics to the previous ones and measure drift",
+        *lines, *changes, "solve again, match the topics to the previous ones and measure drift",
         f"write the model to '{settings.output}'",
         memory_line(
             summary["terms"], len(summary["spectrum"]), summary["k"], third=summary.get("solver") != "implicit"
@@ -61,7 +66,7 @@ def run(run: "CommandRun", settings: Namespace) -> None:
     from spectral_spark.cli.verbs.fit import save
     from spectral_spark.files.locking import only_writer
 
-    if settings.corpus or settings.remove:
+    if settings.corpus or settings.remove or settings.changes:
         _ = run.spark                                       # start it before the work is timed and shown
     with only_writer(settings.output), resuming(settings, settings.output) as kept, run.terminal.doing("updating"):
         model = SpectralHDPModel.load(settings.model)
@@ -73,13 +78,17 @@ def run(run: "CommandRun", settings: Namespace) -> None:
         if settings.remove:
             model = _changed(run, model, settings.remove, settings, kept, remove=True)
             done.append(("removed", model.changes or {}))
+        if settings.changes:
+            model = changed_by_table(run, model, settings)
+            done.append(("changed", model.changes or {}))
         if settings.merge:
             model = model.merge(SpectralHDPModel.load(settings.merge))
-        save(model, settings.output, settings.overwrite)
+        remarks = save(model, settings.output, settings.overwrite)
     warnings = [text for what, change in done if what == "added" for text in (change.get("drift") or {}).get(
         "warnings", [])]
     counted = [line for what, change in done for line in documents_lines(what, change)]
-    run.terminal.say(*summary_lines(before, model, settings.output, run.seconds, warnings, counted))
+    run.terminal.say(*summary_lines(before, model, settings.output, run.seconds, warnings, counted),
+                     *(f"  {remark}" for remark in remarks))
     if warnings and settings.fail_on_drift:
         raise InputError(f"the data has drifted from the model, which was updated all the same: {'; '.join(warnings)}")
 
@@ -104,7 +113,9 @@ def _with_drops(
         return updated
     known = corpus.get("dropped", {})
     total = {reason: max(known.get(reason, 0) + sign * dropped.get(reason, 0), 0) for reason in known | dropped}
-    return updated.setCorpus(corpus.get("name", ""), total, corpus.get("held_out"), corpus.get("cut_words"))
+    return updated.setCorpus(
+        corpus.get("name", ""), total, corpus.get("held_out"), corpus.get("cut_words"), corpus.get("table")
+    )
 
 
 def _documents(run: "CommandRun", path: str, model: "SpectralHDPModel") -> "tuple[DataFrame, float, float]":
@@ -205,6 +216,11 @@ VERB = Verb(
         Flag("output", "directory of the model to make", metavar="MODEL2", required=True),
         Flag("merge", "another model in the same basis, whose documents are added", metavar="MODEL3"),
         Flag("remove", "documents, or rows of a feature model, to take out", metavar="CORPUS"),
+        Flag("changes", "a Delta table whose changes since the model's version are applied", metavar="TABLE"),
+        Flag("since-version", "version of that table that the model stands at, if the model does not know",
+             metavar="N", read=Whole(0, LARGEST_SEED)),
+        Flag("table-version", "version of that table to stop at, instead of the newest", metavar="N",
+             read=Whole(0, LARGEST_SEED)),
         Flag("replay", "documents of the model, to refine with again together with the new ones", metavar="CORPUS"),
         Flag("skip-known", "documents or rows that are in the model already change nothing, instead of an error",
              switch=True),

@@ -1,0 +1,97 @@
+"""taxonomy, edit and labels on the command line; hostile names show as text."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spectral_spark.cli import main
+from spectral_spark.files.directories import new_directory
+from spectral_spark.files.model_files import MODEL_KIND, MODEL_VERSION, NodeTable, TopicModelFiles, write_model_files
+from spectral_spark.plain_text import no_formula
+
+HOSTILE = '=cmd|"/c calc"!A1 </script><img src=x onerror=alert(1)> \u202e'
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> str:
+    """Six topics in two families; the last one is a background."""
+    families = np.kron(np.eye(2), np.ones((20, 3)))
+    topics = families + 5.0 * np.eye(40, 6) + 0.01
+    topics[:, 5] = 1.0
+    topics /= topics.sum(axis=0)
+    weights = np.full(6, 1 / 6)
+    summary = {"k": 6, "terms": 40, "documents": 10, "spectrum": [1.0] * 6, "seeds": {"topics": [], "background": 5}}
+    files = TopicModelFiles(
+        topics, weights, tuple(f"w{number}" for number in range(40)),
+        NodeTable(((),), np.array([10]), np.array([10.0]), weights[None]), summary, labels={0: HOSTILE},
+    )
+    with new_directory(tmp_path / "model", MODEL_KIND, MODEL_VERSION) as staging:
+        write_model_files(staging, files)
+    return str(tmp_path / "model")
+
+
+def test_a_taxonomy_is_made_stored_and_printed(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["taxonomy", model]) == 2
+    assert "--levels 10,30" in capsys.readouterr().err
+    assert main(["taxonomy", model, "--levels", "3,5"]) == 0
+    tree = capsys.readouterr().out
+    assert "background" in tree
+    assert "\u202e" not in tree
+    stored = json.loads((Path(model) / "taxonomy.json").read_text())
+    assert stored["levels"] == [3, 5]
+    assert [node["topics"] for node in stored["nodes"] if node["level"] == 0].count([5]) == 1
+    stored["nodes"][0]["label"] = HOSTILE
+    (Path(model) / "taxonomy.json").write_text(json.dumps(stored))
+    assert main(["taxonomy", model, "--format", "csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert rows[0]["label"].startswith("'=cmd")
+    assert len(rows) == 8
+    assert main(["taxonomy", model, "--levels", "7"]) == 2
+    assert "fewer than the 6 topics" in capsys.readouterr().err
+    assert main(["taxonomy", model, "--levels", "many"]) == 2
+
+
+def test_hostile_names_cannot_break_page_terminal_or_table(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["taxonomy", model, "--levels", "3"]) == 0
+    stored = json.loads((Path(model) / "taxonomy.json").read_text())
+    stored["nodes"][0]["label"] = HOSTILE
+    (Path(model) / "taxonomy.json").write_text(json.dumps(stored))
+    assert main(["report", "--model", model, "--output", f"{model}.html"]) == 0
+    page = Path(f"{model}.html").read_text()
+    assert "</script><img" not in page
+    assert "<img src=x" not in page
+    for verb in (["topics", model], ["topics", model, "--format", "csv"], ["topics", model, "--format", "json"]):
+        capsys.readouterr()
+        assert main(verb) == 0
+        assert "\u202e" not in capsys.readouterr().out
+
+
+def test_the_background_has_a_name_and_no_line_in_the_labels(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["topics", model, "--format", "json"]) == 0
+    named = {row["topic"]: row["label"] for row in json.loads(capsys.readouterr().out)}
+    assert named[5] == "background"
+    assert main(["labels", model]) == 0
+    assert "\n5 = " not in (Path(model) / "labels.toml").read_text()
+    assert "\n4 = " in (Path(model) / "labels.toml").read_text()
+
+
+def test_nothing_to_edit_and_wrong_topics_are_told(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = str(tmp_path / "edited")
+    assert main(["edit", "--model", model, "--output", out]) == 2
+    assert "nothing to do" in capsys.readouterr().err
+    assert main(["edit", "--model", model, "--merge", "1,2", "--output", model]) == 2
+    assert main(["edit", "--model", model, "--merge", "1,2", "--split", "4", "--output", out, "--dry-run"]) == 0
+    assert "merge 1 and 2 into one topic" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("text", "cell"), [
+    ("=1+1", "'=1+1"), ("@x", "'@x"), ("+a", "'+a"), (" -a", "' -a"), ("-1.5", "-1.5"), ("gas", "gas"), ("", ""),
+])
+def test_cells_are_no_formulas(text: str, cell: str) -> None:
+    assert no_formula(text) == cell
