@@ -6,6 +6,7 @@ scripts' own hashes forbids all else, so that even a name that slipped through t
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib import resources
 from pathlib import PurePosixPath
@@ -20,12 +21,16 @@ from spectral_spark.files.formats import REPORT_KIND
 from spectral_spark.files.model_files import TopicModelFiles, read_model_files
 from spectral_spark.report.encoding import finite, script_json
 from spectral_spark.report.payload import page_payload, topic_coherence, topic_labels
+from spectral_spark.report.read_answers import read_answers
 from spectral_spark.report.read_evaluation import checked_evaluation, read_evaluation
 from spectral_spark.report.run_details import hood_tables
 from spectral_spark.report.summary_text import answers, corpus_name
 
 _LIBRARIES = ("vendor/d3.min.js", "vendor/plot.umd.min.js")
-_SCRIPTS = ("dom", "model", "topics", "map", "search", "fields", "tree", "heat", "compare", "changes", "hood", "main")
+_SCRIPTS = (
+    "dom", "export", "model", "answers", "topics", "map", "search", "fields", "icicle", "small_multiples", "tree",
+    "heat", "compare", "columns", "taxonomy", "changes", "hood", "view", "main",
+)
 _STYLES = ("base", "frame", "topics", "parts", "media")
 _WORDS_IN_TABLE = 12
 
@@ -36,6 +41,7 @@ def build_report(
     evaluation: str | None = None,
     title: str | None = None,
     overwrite: bool = False,
+    answers: str | None = None,
 ) -> None:
     """Write the report page of a saved model.
 
@@ -46,6 +52,7 @@ def build_report(
     evaluation : JSON file of the verb ``evaluate``; without it, the model's own ``evaluation.json`` if it has one.
     title : heading of the page; the corpus's name if not given.
     overwrite : replace an existing file; without it one is refused.
+    answers : JSON file of the verb ``answers``: intervals, exemplars and columns.
 
     Examples
     --------
@@ -60,7 +67,8 @@ def build_report(
     elif files.evaluation is not None:
         checked_evaluation(files.evaluation, f"{model_path}/evaluation.json")
     name = title or corpus_name(files) or _folder_name(model_path)
-    write_file(output, render(files, name).encode(), REPORT_KIND, overwrite=overwrite)
+    asked = read_answers(answers, files.topics.shape[1]) if answers is not None else None
+    write_file(output, render(files, name, asked).encode(), REPORT_KIND, overwrite=overwrite)
 
 
 def check_page_name(output: str) -> None:
@@ -77,8 +85,8 @@ def _folder_name(model_path: str) -> str:
     return next((part for part in reversed(names) if part != "model"), "Topics")
 
 
-def render(files: TopicModelFiles, title: str) -> str:
-    """The page as text."""
+def render(files: TopicModelFiles, title: str, asked: Mapping[str, Any] | None = None) -> str:
+    """The page as text; ``asked`` are answers about documents (see ``read_answers``)."""
     libraries = [_script(_resource(name)) for name in _LIBRARIES]
     own = "\n".join(_resource(f"scripts/{name}.js") for name in _SCRIPTS)
     scripts = [*libraries, _script(f'(() => {{\n"use strict";\n{own}\n}})();')]
@@ -92,10 +100,12 @@ def render(files: TopicModelFiles, title: str) -> str:
         groups=len(files.nodes.paths) - 1,
         has_coherence=any(value is not None for value in topic_coherence(files, files.evaluation)),
         hood=hood_tables(files),
+        has_taxonomy=getattr(files, "taxonomy", None) is not None,
         changes=finite(files.changes),
         has_spectrum=bool(files.summary.get("spectrum")),
         has_passes=bool(files.summary.get("passes")),
-        data=Markup(script_json(page_payload(files, files.evaluation))),
+        columns=[" and ".join(column["by"]) for column in (asked or {}).get("columns", [])],
+        data=Markup(script_json(page_payload(files, files.evaluation, asked))),
         scripts=[Markup(text) for text in scripts],
     )
 

@@ -15,11 +15,14 @@ from spectral_spark.report.topic_map import classical_mds, topic_distances, topi
 
 WORDS_PER_TOPIC = 60
 WORDS_IN_LABEL = 4
+BACKGROUND_NAME = "background"
 _SIMILAR = 5
 _TOPICS_PER_WORD = 8
 
 
-def page_payload(files: TopicModelFiles, evaluation: Mapping[str, Any] | None) -> dict[str, Any]:
+def page_payload(
+    files: TopicModelFiles, evaluation: Mapping[str, Any] | None, asked: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Everything the scripts of the page draw from, as JSON-ready values."""
     words = vocabulary_of(files)
     shares = word_shares(files.topics, files.weights)
@@ -33,10 +36,13 @@ def page_payload(files: TopicModelFiles, evaluation: Mapping[str, Any] | None) -
             "topics": packed(numbers, "u2"),
             "shares": quantised(parts, "u1"),
         },
-        "nodes": _nodes(files.nodes, evaluation),
+        "nodes": _nodes(files.nodes, evaluation, asked),
+        "answers": _answers(files.nodes, asked),
         "spectrum": _spectrum(files.summary, files.topics.shape[1]),
         "passes": [item for item in files.summary.get("passes") or [] if isinstance(item, Mapping)],
         "changes": files.changes,
+        "taxonomy": files.taxonomy,
+        "background": files.background,
     }
 
 
@@ -51,7 +57,10 @@ def topic_labels(files: TopicModelFiles, count: int = WORDS_IN_LABEL) -> list[li
     """The few words that name every topic: frequent in it and exclusive to it."""
     words = vocabulary_of(files)
     weights = np.clip(files.weights, 0.0, None)
-    return [[words[w] for w in label_words(column, files.topics, weights, count)] for column in files.topics.T]
+    found = [[words[w] for w in label_words(column, files.topics, weights, count)] for column in files.topics.T]
+    if files.background is not None:
+        found[files.background] = [BACKGROUND_NAME]
+    return found
 
 
 def topic_coherence(files: TopicModelFiles, evaluation: Mapping[str, Any] | None) -> list[float | None]:
@@ -78,6 +87,7 @@ def _topics(files: TopicModelFiles, shares: np.ndarray, evaluation: Mapping[str,
         "labels": [[files.labels[t]] if t in files.labels else words for t, words in enumerate(topic_labels(files))],
         "groups": topic_groups(distances).tolist(),
         "coherence": topic_coherence(files, evaluation),
+        "stability": None if files.stability is None else [round(float(value), 3) for value in files.stability],
         "sharedWords": shared_top_words(files.topics),
         "offsets": np.concatenate([[0], np.cumsum([len(ids) for ids in chosen])]).tolist(),
         "words": packed(np.concatenate(chosen), "u4"),
@@ -121,14 +131,45 @@ def observed_shares(nodes: NodeTable) -> np.ndarray:
     return shares
 
 
-def _nodes(nodes: NodeTable, evaluation: Mapping[str, Any] | None) -> dict[str, Any]:
+def _nodes(
+    nodes: NodeTable, evaluation: Mapping[str, Any] | None, asked: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    shares = observed_shares(nodes)
+    for number, answer in _answered_nodes(nodes, asked):         # shares that belong to the intervals shown with them
+        shares[number] = answer["shares"]
     return {
         "names": [path[-1] if path else "" for path in nodes.paths],
         "parents": node_parents(nodes.paths),
         "documents": np.asarray(nodes.documents).tolist(),
         "samples": [float(f"{size:.5g}") for size in nodes.effective_sample_size],
-        "proportions": quantised(observed_shares(nodes), "u2"),
+        "proportions": quantised(shares, "u2"),
         "evaluation": _node_evaluation(nodes, evaluation),
+    }
+
+
+def _answered_nodes(nodes: NodeTable, asked: Mapping[str, Any] | None) -> list[tuple[int, Mapping[str, Any]]]:
+    """The nodes of the model that the answers speak of, with what they say."""
+    index = {path: number for number, path in enumerate(nodes.paths)}
+    found = ((index.get(tuple(answer["path"])), answer) for answer in (asked or {}).get("nodes", []))
+    return [(number, answer) for number, answer in found if number is not None]
+
+
+def _answers(nodes: NodeTable, asked: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Intervals by node, exemplars by node and topic, and the columns; None if nobody asked."""
+    if asked is None:
+        return None
+    answered = _answered_nodes(nodes, asked)
+    ends = [np.array([answer[end] for _, answer in answered]) for end in ("lower", "upper")]
+    index = {path: number for number, path in enumerate(nodes.paths)}
+    exemplars: dict[str, list[Any]] = {}
+    for row in asked["exemplars"]:
+        node = index.get(tuple(row["path"]))
+        if node is not None:
+            exemplars.setdefault(f"{node}:{row['topic']}", []).append([row["id"], round(row["share"], 4)])
+    return {
+        "interval": asked["interval"], "nodes": [number for number, _ in answered],
+        "lower": quantised(ends[0], "u2"), "upper": quantised(ends[1], "u2"), "exemplars": exemplars,
+        "columns": asked["columns"],
     }
 
 

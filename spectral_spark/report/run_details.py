@@ -15,6 +15,7 @@ _EXPLAINED = {
     "noise_floor": "spectrum values below this look like chance",
     "rank_reason": "why this number of topics",
     "delta": "chance that one of the bounds is broken",
+    "smallest_eigenvalue": "the k-th of the corrected second moment over words",
     "seed": "the same seed and data give the same model",
 }
 _OVERVIEW = ("k", "rank_reason", "documents", "terms", "tokens", "effective_sample_size", "weighting", "solver",
@@ -66,30 +67,44 @@ _BOUNDED = {
     "tensor": "corrected second moment, given the groups",
     "third_tensor": "corrected third moment, given the groups",
     "root_moments": "moments of the root: only whole top-level groups are independent of each other",
+    "root_tensor": "corrected second moment of the root",
+    "root_third_tensor": "corrected third moment of the root",
+}
+_RECONSTRUCTED = {
+    "whitening": "error of the second moment relative to its smallest eigenvalue; the theorems need less than 1",
+    "whitened_tensor": "error of the tensor that is decomposed",
+    "smallest_tensor_eigenvalue": "the theorems need an error of the tensor below 0.414 times this",
+    "weights": "largest error of a topic's weight",
+    "topics": "largest distance of a topic to the true one, in the basis",
 }
 
 
 def _bounds(bounds: Mapping[str, Any]) -> list[Row]:
     """The bounds, with "vacuous here" where they exclude nothing."""
     rows = []
-    for row in _rows(bounds):
-        value = bounds.get(row.name)
-        if row.name in _BOUNDED:
-            vacuous = isinstance(value, float) and value >= sqrt(2.0)
-            row = Row(row.name, row.value + (" (vacuous here)" if vacuous else ""), _BOUNDED[row.name])
-        if row.name == "smallest_eigenvalue":
-            row = Row(row.name, row.value, _topic_bounds(bounds))
-        rows.append(row)
+    for name, value in bounds.items():
+        vacuous = name in _BOUNDED and isinstance(value, float) and value >= sqrt(2.0)
+        if name == "reconstruction" and isinstance(value, Mapping):
+            rows += _reconstruction(value)
+        else:
+            meaning = _BOUNDED.get(name, _EXPLAINED.get(name, ""))
+            shown = value_text(value) + (" (vacuous here)" if vacuous else "")
+            rows.append(Row(name.replace("_", " "), shown, meaning))
     return rows
 
 
-def _topic_bounds(bounds: Mapping[str, Any]) -> str:
-    """What the theorems on reconstructed topics need, and whether they have it."""
-    eigenvalue, error = bounds["smallest_eigenvalue"], bounds.get("tensor")
-    if not isinstance(error, float) or not isinstance(eigenvalue, float) or error <= eigenvalue / 2.0:
-        return "the k-th of the corrected second moment"
-    return ("the k-th of the corrected second moment; bounds on topics and their weights need an error below half of "
-            "it and are vacuous here")
+def _reconstruction(found: Mapping[str, Any]) -> list[Row]:
+    """The theorems on topics and their weights with what they need, and whether they have it."""
+    missing = found.get("missing")
+    rows = []
+    for name, meaning in _RECONSTRUCTED.items():
+        value = found.get(name)
+        if value is None and name in ("weights", "topics"):
+            rows.append(Row(f"reconstructed {name}", "vacuous here", str(missing or "")))
+        elif value is not None:
+            shown = f"reconstructed {name}" if name in ("weights", "topics") else name.replace("_", " ")
+            rows.append(Row(shown, value_text(value), meaning))
+    return rows
 
 
 def value_text(value: Any) -> str:

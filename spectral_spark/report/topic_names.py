@@ -7,8 +7,13 @@ import numpy as np
 from spectral_spark.data.value_types import nearest
 from spectral_spark.errors import InputError
 from spectral_spark.files.model_files import TopicModelFiles
-from spectral_spark.report.payload import vocabulary_of
+from spectral_spark.report.payload import BACKGROUND_NAME, vocabulary_of
 from spectral_spark.report.relevance import label_words, relevance, word_shares
+
+__all__ = [
+    "BACKGROUND_NAME", "MEASURES", "find_topic", "find_topics", "measured_words", "naming_prompt", "suggested_names",
+    "telling_words", "topic_names",
+]
 
 WORDS_IN_NAME = 3
 MEASURES = ("probability", "frex", "lift", "relevance")
@@ -19,6 +24,8 @@ _STEM = 5                    # words with so many first letters in common say th
 def topic_names(files: TopicModelFiles, words: int = WORDS_IN_NAME) -> list[str]:
     """One short name per topic, in their order: the label that people gave, or its most distinctive words."""
     suggested = suggested_names(files, words)
+    if files.background is not None:
+        suggested[files.background] = BACKGROUND_NAME
     return [files.labels.get(topic, name) for topic, name in enumerate(suggested)]
 
 
@@ -26,12 +33,8 @@ def suggested_names(files: TopicModelFiles, words: int = WORDS_IN_NAME) -> list[
     """Names from distinctive words alone (FREX, and more frequent than elsewhere); no two topics get the same one."""
     taken: set[str] = set()
     names = []
-    vocabulary, weights = vocabulary_of(files), np.clip(files.weights, 0.0, None)
-    shares = word_shares(files.topics, files.weights)
-    for topic, column in enumerate(files.topics.T):
-        best = label_words(column, files.topics, weights, 4 * words + 4)
-        telling = [word for word in best if column[word] > shares[word]]
-        chosen = _told_apart(vocabulary[word] for word in (telling or best))
+    telling = telling_words(files, words)
+    for topic, chosen in enumerate(telling):
         count = min(words, len(chosen))
         while count < len(chosen) and " ".join(chosen[:count]) in taken:
             count += 1
@@ -39,6 +42,18 @@ def suggested_names(files: TopicModelFiles, words: int = WORDS_IN_NAME) -> list[
         names.append(name if name not in taken else f"{name} {topic}")
         taken.add(names[-1])
     return names
+
+
+def telling_words(files: TopicModelFiles, words: int = WORDS_IN_NAME) -> list[list[str]]:
+    """Words to name every topic with, the best first: frequent, exclusive, and more frequent than elsewhere."""
+    vocabulary, weights = vocabulary_of(files), np.clip(files.weights, 0.0, None)
+    shares = word_shares(files.topics, files.weights)
+    found = []
+    for column in files.topics.T:
+        best = label_words(column, files.topics, weights, 4 * words + 4)
+        telling = [word for word in best if column[word] > shares[word]]
+        found.append(_told_apart(vocabulary[word] for word in (telling or best)))
+    return found
 
 
 def measured_words(files: TopicModelFiles, topic: int, measure: str, count: int) -> list[str]:
@@ -89,6 +104,8 @@ def naming_prompt(files: TopicModelFiles, words: int = 12) -> str:
         "documents are about, and differs from all other names. Write \"unclear\" where the words have no theme.", "",
     ]
     for topic in np.argsort(-files.weights, kind="stable"):
+        if topic == files.background:
+            continue
         frequent, apart = (" ".join(measured_words(files, int(topic), by, words)) for by in ("probability", "frex"))
         lines.append(f"topic {topic} ({files.weights[topic]:.1%}): frequent: {frequent}; distinctive: {apart}")
     return "\n".join(lines) + "\n"

@@ -14,12 +14,16 @@ def topic_table(files: TopicModelFiles, words: int = 10) -> list[dict[str, Any]]
 
     Returns
     -------
-    list of dicts with ``topic`` (its number), ``share`` (of the words of the corpus), ``words`` (the most frequent
+    list of dicts with ``topic`` (its number), ``share`` (of the words of the corpus), ``stability`` (the
+    probability that it comes back from another seed, None if unknown), ``words`` (the most frequent
     first), ``probabilities`` (theirs in the topic), ``distinctive`` (frequent and exclusive words, which set the topic
     apart), ``label`` (the name that people gave, or the first distinctive words), ``named`` (whether people gave it),
-    ``lift`` and ``relevance`` (words by these measures, see ``report.topic_names``).
+    ``lift`` and ``relevance`` (words by these measures, see ``report.topic_names``), and, where topics were merged or
+    split by hand, ``lineage`` (see ``fit.lineage``).
     """
     vocabulary, distinctive, names = vocabulary_of(files), topic_labels(files, words), topic_names(files)
+    lineage = files.summary.get("lineage") or []
+    lineage = lineage if len(lineage) == files.topics.shape[1] else []
     rows = []
     for topic in np.argsort(-files.weights, kind="stable"):
         column = files.topics[:, topic]
@@ -27,6 +31,7 @@ def topic_table(files: TopicModelFiles, words: int = 10) -> list[dict[str, Any]]
         rows.append({
             "topic": int(topic),
             "share": float(files.weights[topic]),
+            "stability": None if files.stability is None else float(files.stability[topic]),
             "words": [vocabulary[word] for word in best],
             "probabilities": [float(column[word]) for word in best],
             "distinctive": distinctive[topic],
@@ -34,5 +39,6 @@ def topic_table(files: TopicModelFiles, words: int = 10) -> list[dict[str, Any]]
             "named": int(topic) in files.labels,
             "lift": measured_words(files, int(topic), "lift", words),
             "relevance": measured_words(files, int(topic), "relevance", words),
+            **({"lineage": str(lineage[topic])} if lineage else {}),
         })
     return rows

@@ -63,6 +63,26 @@ def synthetic_files(
     return TopicModelFiles(topics, weights, vocabulary, nodes, report, {"k": "auto"}, evaluation, changes)
 
 
+def drawn_answers(files: TopicModelFiles, months: int = 24) -> dict[str, Any]:
+    """Answers about documents as the verb ``answers`` writes them, with numbers of their own."""
+    random, k = np.random.default_rng(3), files.topics.shape[1]
+    shares = random.dirichlet(np.full(k, 0.6), size=len(files.nodes.paths)).round(6)
+    course = random.dirichlet(np.full(k, 5.0), size=months).round(6)
+    return {
+        "kind": "spectral-answers", "version": 1, "k": k, "interval": 0.9,
+        "nodes": [{"path": list(path), "documents": 10, "shares": line.tolist(),
+                   "lower": np.maximum(line - 0.02, 0).tolist(), "upper": np.minimum(line + 0.03, 1).tolist()}
+                  for path, line in zip(files.nodes.paths, shares, strict=True)],
+        "exemplars": [{"path": [], "topic": topic, "rank": 1, "id": f"=mail-{topic}", "share": 0.9, "words": 30}
+                      for topic in range(k)],
+        "columns": [{
+            "by": ["month"], "values": [f"2001-{month:02d}" for month in range(months)], "documents": [50] * months,
+            "left_out": 0, "share": course.tolist(), "lower": (course * 0.9).tolist(),
+            "upper": (course * 1.1).tolist(), "trend": [0.5] * k, "change": [0.01 * topic for topic in range(k)],
+        }],
+    }
+
+
 @pytest.fixture
 def files() -> MakeFiles:
     return synthetic_files

@@ -1,6 +1,7 @@
 """The page in a real browser: what people click, type and read."""
 
 import base64
+import json
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -78,7 +79,11 @@ def page(window: Any, saved: Save, tmp_path: Path) -> Iterator[Callable[..., Pag
 
     def make(**settings: Any) -> Page:
         target = tmp_path / "report.html"
-        build_report(saved(**settings), str(target), overwrite=True)
+        asked = settings.pop("answers", None)
+        if asked is not None:
+            (tmp_path / "answers.json").write_text(json.dumps(asked))
+        build_report(saved(**settings), str(target), overwrite=True,
+                     answers=str(tmp_path / "answers.json") if asked is not None else None)
         made.append(Page(window, target))
         return made[-1]
 
@@ -407,3 +412,75 @@ def test_words_are_not_cut_in_two_on_a_phone(page: Callable[..., Page]) -> None:
         .filter((e) => e.offsetParent !== null && e.getClientRects().length > 1).length""")
     assert cut == 0
     assert report.too_wide() <= 0
+
+
+@pytest.fixture
+def answered(page: Callable[..., Page], files: Callable[..., Any]) -> tuple[Page, dict[str, Any]]:
+    """A page with answers about documents, and the answers."""
+    from tests.report.conftest import drawn_answers
+
+    asked = drawn_answers(files(k=12))
+    return page(k=12, answers=asked), asked
+
+
+def test_answers_show_intervals_exemplars_and_columns(answered: tuple[Page, dict[str, Any]]) -> None:
+    page, asked = answered
+    report = page.open(hash="#node-1")
+    report.wait("document.querySelector('#node-title')")
+    best = max(range(12), key=lambda topic: asked["nodes"][1]["shares"][topic])
+    low, high = (asked["nodes"][1][end][best] for end in ("lower", "upper"))
+    shown = report.run("document.querySelector('#node .range').textContent")
+    assert [float(part.rstrip("%")) for part in shown.split(" to ")] == pytest.approx([100 * low, 100 * high], abs=0.6)
+    assert report.run("document.querySelectorAll('#node .bars .bar u').length") == 10
+    assert "mail-" in report.text("#topic-detail")
+    assert report.run("document.querySelectorAll('#column-chart path').length") >= 10
+    lines = "document.querySelectorAll('.line-key li').length"
+    before = report.run(lines)
+    report.click(".line-key button[aria-label]")
+    assert report.run(lines) == before - 1
+
+
+def test_the_picture_of_the_tree_opens_groups(answered: tuple[Page, dict[str, Any]]) -> None:
+    report = answered[0].open()
+    boxes = "document.querySelectorAll('#icicle rect')"
+    assert report.run(f"{boxes}.length") == 17
+    widths = report.run(f"[...{boxes}].slice(1, 5).map((box) => box.width.baseVal.value)")
+    assert all(0 < width < report.width for width in widths)
+    report.run("document.querySelectorAll('#icicle g')[1].dispatchEvent(new MouseEvent('click', {bubbles: true}))")
+    report.wait("location.hash.startsWith('#node-')")
+    assert report.run("document.querySelectorAll('#node .multiple').length") == 3
+
+
+def test_a_link_restores_a_view(answered: tuple[Page, dict[str, Any]]) -> None:
+    view = "#view?topic=3&node=2&lambda=0.2&order=number&compare=2,4&level=2&column=0&lines=7,1&word=w5&at=compare"
+    report = answered[0].open(hash=view)
+    report.wait("document.querySelector('#topic-detail .eyebrow').textContent === 'Topic 3'")
+    assert report.text("#relevance-value") == "0.20"
+    report.click("#copy-view")
+    copied = report.run("Object.fromEntries(new URLSearchParams(location.hash.slice(6)))")
+    expected = {"topic": "3", "node": "2", "lambda": "0.2", "order": "number", "compare": "2,4", "level": "2",
+                "column": "0", "lines": "7,1", "word": "w5"}
+    assert {name: copied[name] for name in expected} == expected
+    hostile = answered[0].open(hash="#view?topic=999&node=-1&lambda=x&order=<b>&compare=a,b&lines=1e9&word=<img>&at=zz")
+    assert hostile.run("document.querySelectorAll('#topic-words tbody tr').length") > 0
+
+
+def test_every_table_is_saved_as_csv(answered: tuple[Page, dict[str, Any]]) -> None:
+    report = answered[0].open()
+    missing = "[...document.querySelectorAll('main table')].filter((one) => !one.tFoot).length"
+    assert report.run(missing) == 0
+    report.window.execute_script("""
+        window.saved = [];
+        URL.createObjectURL = (blob) => { blob.text().then((text) => window.saved.push(text)); return '#'; };
+    """)
+    buttons = report.run("[...document.querySelectorAll('#files button')].map((one) => one.textContent)")
+    assert buttons == ["topics.csv", "words.csv", "groups.csv", "exemplars.csv", "by-month.csv"]
+    report.click("#files button", 2)
+    text = report.wait("window.saved.find((text) => text.includes('share_of_documents'))")
+    rows = [line.split(",") for line in text.lstrip("\ufeff").strip().split("\r\n")]
+    assert len(rows) == 1 + 17 * 12
+    first = answered[1]["nodes"][0]
+    assert [float(row[4]) for row in rows[1:13]] == pytest.approx(first["shares"], abs=1e-5)
+    report.click("#files button", 3)
+    text = report.wait("window.saved.find((text) => text.includes('rank'))")
+    assert ",'=mail-0," in text, "a spreadsheet would run a cell that starts with ="

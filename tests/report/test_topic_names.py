@@ -69,7 +69,7 @@ def test_topics_are_found_by_number_and_label(files: TopicModelFiles) -> None:
 
 @pytest.mark.parametrize("label", [HOSTILE, "ünïcode ✓", 'a "b" \\n', "\t tabs \n lines"])
 def test_labels_survive_the_file(label: str) -> None:
-    text = labels_text({1: label}, ["x\n[topics]", "y", "z"])
+    text = labels_text({1: label}, {0: "x\n[topics]", 1: "y", 2: "z"})
     assert parse_labels(text.encode(), "labels.toml", 3) == {1: " ".join(label.split())}
 
 

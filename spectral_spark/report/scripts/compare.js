@@ -10,6 +10,15 @@ function comparedTopics() {
     .slice(0, COMPARED_TOPICS);
 }
 
+// Intervals as thin lines, a little above and below the line of their topic.
+function intervalMarks(rows, side, dy) {
+  const known = rows
+    .map(({ topic }) => ({ topic, ends: intervalOf(pair[side], topic) }))
+    .filter(({ ends }) => ends)
+    .map(({ topic, ends: [low, high] }) => ({ topic, low, high }));
+  return known.length ? [Plot.ruleY(known, { y: "topic", x1: "low", x2: "high", dy, stroke: colour(side), strokeWidth: 2, strokeOpacity: 0.75 })] : [];
+}
+
 function compareChart(rows) {
   const width = Math.max(byId("compare-result").clientWidth || 600, 240);
   const slim = width < 560;
@@ -27,6 +36,8 @@ function compareChart(rows) {
     x: { grid: true, tickFormat: (value) => percent(value), ticks: slim ? 4 : 8, label: null, zero: true },
     y: { domain: order, axis: null, padding: 0.2 },
     marks: [
+      ...intervalMarks(rows, "a", -5),
+      ...intervalMarks(rows, "b", 5),
       Plot.ruleY(rows, { y: "topic", x1: "a", x2: "b", stroke: colour("quiet"), strokeWidth: 2, strokeOpacity: 0.55 }),
       Plot.dot(rows, { y: "topic", x: "a", fill: colour("a"), r: 6 }),
       Plot.dot(rows, { y: "topic", x: "b", fill: colour("b"), r: 6, symbol: "diamond" }),
@@ -46,7 +57,12 @@ function compareChart(rows) {
 function compareTable(rows) {
   const names = [pair.a, pair.b].map((node) => [bdi(model.nodeName(node)), NUMBER]);
   const cells = (item) =>
-    row(topicButton(item.topic), number(percent(item.a)), number(percent(item.b)), number(points(item.move)));
+    row(
+      topicButton(item.topic),
+      shareCell(item.a, intervalOf(pair.a, item.topic)),
+      shareCell(item.b, intervalOf(pair.b, item.topic)),
+      number(points(item.move), item.move),
+    );
   const content = table({ id: "compare-table" }, ["Topic", ...names, ["Points", NUMBER]], rows.map(cells));
   return fold("The same as a table", "print-open", scrolled(content));
 }
@@ -125,12 +141,5 @@ function startCompare() {
     [pair.a, pair.b] = [pair.b, pair.a];
     showPair();
   });
-  let width = 0;
-  new ResizeObserver(() => {
-    const now = byId("compare-result").clientWidth;
-    if (now !== width) {
-      width = now;
-      showPair();
-    }
-  }).observe(byId("compare-result"));
+  atEveryWidth("compare-result", showPair);
 }

@@ -45,7 +45,7 @@ function points(difference) {
 
 const plural = (number, one, many) => `${count(number)} ${number === 1 ? one : (many ?? one + "s")}`;
 
-function bar(share, most, marker) {
+function bar(share, most, marker, interval) {
   const width = most > 0 ? Math.min(share / most, 1) * 100 : 0;
   const parts = [h("i", { style: { width: `${width.toFixed(2)}%` } })];
   if (marker !== undefined) {
@@ -53,7 +53,12 @@ function bar(share, most, marker) {
       h("b", { style: { "inset-inline-start": `calc(${(Math.min(marker / most, 1) * 100).toFixed(2)}% - 1px)` } }),
     );
   }
-  return h("div", { class: marker === undefined ? "bar" : "bar marked", "aria-hidden": "true" }, parts);
+  if (interval && most > 0) {
+    const [low, high] = interval.map((end) => Math.min(end / most, 1) * 100);
+    parts.push(h("u", { style: { "inset-inline-start": `${low.toFixed(2)}%`, width: `${Math.max(high - low, 0.5).toFixed(2)}%` } }));
+  }
+  const kind = marker === undefined && !interval ? "bar" : "bar marked";
+  return h("div", { class: kind, "aria-hidden": "true" }, parts);
 }
 
 // Tables: a column is a heading or [heading, attributes]; a row is its heading and then cells.
@@ -63,11 +68,13 @@ const WITH_BAR = { colspan: 2 };
 function table(attributes, columns, rows) {
   const heading = ([text, extra]) => h("th", { scope: "col", ...extra }, text);
   const headings = columns.map((column) => heading(Array.isArray(column) ? column : [column, {}]));
-  return h("table", attributes, columns.length ? h("thead", {}, h("tr", {}, headings)) : null, h("tbody", {}, rows));
+  const made = h("table", attributes, columns.length ? h("thead", {}, h("tr", {}, headings)) : null, h("tbody", {}, rows));
+  made.append(exportRow(made));
+  return made;
 }
 const row = (heading, ...cells) => h("tr", {}, h("th", { scope: "row" }, heading), cells);
-const number = (text) => h("td", NUMBER, text);
-const wideNumber = (text) => h("td", WIDE_NUMBER, text);
+const number = (text, value) => h("td", { ...NUMBER, "data-value": value }, text);
+const wideNumber = (text, value) => h("td", { ...WIDE_NUMBER, "data-value": value }, text);
 const barCell = (...values) => h("td", { class: "bar-cell" }, bar(...values));
 const scrolled = (content) => h("div", { class: "scroll" }, content);
 
@@ -98,6 +105,17 @@ function announce(text) {
 
 const colour = (name) => `var(--${name})`;
 const narrow = () => window.matchMedia("(max-width: 640px)").matches;
+
+// Draws now, and again whenever the element becomes wider or narrower.
+function atEveryWidth(id, draw) {
+  let width = 0;
+  new ResizeObserver(() => {
+    const now = byId(id).clientWidth;
+    if (now === width) return;
+    width = now;
+    draw();
+  }).observe(byId(id));
+}
 
 // A plot is one picture to a screen reader; the table beside it has the numbers.
 function picture(options) {

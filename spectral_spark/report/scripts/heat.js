@@ -35,7 +35,12 @@ function heatCell(node, topic, most) {
   const strength = most > 0 ? Math.sqrt(share / most) : 0;
   return h(
     "td",
-    { class: `heat${strength > 0.72 ? " strong" : ""}`, style: { "--heat": `${(strength * 100).toFixed(1)}%` } },
+    {
+      class: `heat${strength > 0.72 ? " strong" : ""}`,
+      style: { "--heat": `${(strength * 100).toFixed(1)}%` },
+      "data-value": share,
+      title: rangeText(intervalOf(node, topic)) || null,
+    },
     share >= 0.005 ? `${Math.round(share * 100)}%` : "",
   );
 }
@@ -47,7 +52,7 @@ function heatTable(groups, topics) {
     { class: "number", title: model.nodeLabel(node) },
   ];
   const line = (topic) => row(topicButton(topic), ...groups.map((node) => heatCell(node, topic, most)));
-  return table({ class: "heatmap" }, ["Topic", ...groups.map(heading)], topics.map(line));
+  return table({ class: "heatmap", id: "heat-table" }, ["Topic", ...groups.map(heading)], topics.map(line));
 }
 
 function drawHeat() {

@@ -1,6 +1,7 @@
-// Start, and follow the address: #topic-3 and #node-12 select, everything else is an ordinary anchor.
+// Start, and follow the address: #topic-3 and #node-12 select, #view?… restores a whole view, others are anchors.
 
 function follow(first) {
+  if (location.hash.startsWith(VIEW)) return restoreView(location.hash);
   const [, kind, text] = /^#(topic|node)-(\d+)$/.exec(location.hash) ?? [];
   const number = Number(text);
   if (kind === "topic" && number < model.k) {
@@ -37,10 +38,14 @@ startTopics();
 startMap();
 startSearch();
 startTree();
+startIcicle();
 startHeat();
 startCompare();
+startColumns();
+startTaxonomy();
 startChanges();
 startHood();
+startView();
 window.addEventListener("beforeprint", unfold);
 window.addEventListener("afterprint", foldAgain);
 window.addEventListener("hashchange", () => follow(false));

@@ -122,12 +122,5 @@ function startMap() {
   byId("map-labels").addEventListener("change", drawMap);
   byId("map-labels-field").hidden = model.k <= CROWD;
   on(["topic", "word"], drawMap);
-  let width = 0;
-  new ResizeObserver(() => {
-    const now = byId("topic-map").clientWidth;
-    if (now !== width) {
-      width = now;
-      drawMap();
-    }
-  }).observe(byId("topic-map"));
+  atEveryWidth("topic-map", drawMap);
 }

@@ -36,7 +36,7 @@ function wordCard(word, others) {
     table(
       { class: "bars", id: "word-topics" },
       ["Topic", ["Share of the word's uses", WITH_BAR]],
-      found.map(({ topic, share }) => row(topicButton(topic), barCell(share, most), number(uses(share)))),
+      found.map(({ topic, share }) => row(topicButton(topic), barCell(share, most), number(uses(share), share))),
     ),
     ...(others.length ? [h("p", { class: "hint part" }, "Similar spellings"), wordChips(others)] : []),
   ];

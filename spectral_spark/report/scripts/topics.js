@@ -24,7 +24,7 @@ function drawTopicList() {
       { type: "button", "data-topic": topic, tabindex: "-1", onclick: () => openTopic(topic) },
       h("span", { class: "count", style: { "--group": groupColour(topic) } }, h("span", { class: "unseen" }, "Topic "), String(topic)),
       h("span", { class: "name" }, listed(model.topics.labels[topic])),
-      h("span", { class: "share" }, percent(weight)),
+      h("span", { class: "share", title: trustOf(topic) }, percent(weight), h("span", { class: "unseen" }, `. ${trustOf(topic)}`), trustMark(topic)),
       h("span", { class: "more" }),
       bar(weight, most),
     );
@@ -34,6 +34,17 @@ function drawTopicList() {
   byId("topic-list-title").textContent = model.k === 1 ? "The only topic" : `All ${model.k} topics`;
   fillTopicWords();
   markTopic();
+}
+
+function trustOf(topic) {
+  const stability = model.topics.stability?.[topic];
+  return Number.isFinite(stability) ? `Comes back from another seed with probability ${percent(stability)}` : "";
+}
+
+function trustMark(topic) {
+  const stability = model.topics.stability?.[topic];
+  if (!Number.isFinite(stability)) return "";
+  return h("span", { "aria-hidden": "true" }, stability >= 0.75 ? " ●" : stability >= 0.4 ? " ◐" : " ○");
 }
 
 function fillTopicWords() {
@@ -81,8 +92,8 @@ function wordTable(topic) {
       row(
         link(bdi(model.words[word]), () => searchWord(word)),
         barCell(share, most),
-        number(percent(share)),
-        number(percent(here)),
+        number(percent(share), share),
+        number(percent(here), here),
       ),
     ),
   );
@@ -91,7 +102,7 @@ function wordTable(topic) {
 function similarPart(topic) {
   const similar = model.topics.similar[topic];
   if (!similar.length) return null;
-  const rows = similar.map(([other, distance]) => row(topicButton(other), number(`distance ${distance.toFixed(2)}`)));
+  const rows = similar.map(([other, distance]) => row(topicButton(other), number(`distance ${distance.toFixed(2)}`, distance)));
   return h("div", { class: "part" }, h("h4", {}, "Most similar topics"), table({ class: "bars" }, [], rows));
 }
 
@@ -126,13 +137,13 @@ function homesPart(topic) {
   const found = homes(topic);
   if (!found.length || model.size < 2) return null;
   const whole = model.share(0, topic);
-  const most = Math.max(found[0].share, whole);
+  const most = Math.max(...found.map(({ node, share }) => intervalOf(node, topic)?.[1] ?? share), whole);
   const line = ({ node, share }) =>
     row(
       nodeButton(node),
-      barCell(share, most, whole),
-      number(percent(share)),
-      wideNumber(count(model.nodes.documents[node])),
+      barCell(share, most, whole, intervalOf(node, topic)),
+      shareCell(share, intervalOf(node, topic)),
+      wideNumber(count(model.nodes.documents[node]), model.nodes.documents[node]),
     );
   return h(
     "div",
@@ -143,7 +154,7 @@ function homesPart(topic) {
       ["Group", ["Share of its documents", WITH_BAR], ["Documents", WIDE_NUMBER]],
       found.map(line),
     ),
-    h("p", { class: "hint" }, `The mark is its average share over all documents, ${percent(whole)}.`),
+    h("p", { class: "hint" }, `${intervalHint()}The mark is its average share over all documents, ${percent(whole)}.`),
   );
 }
 
@@ -154,6 +165,8 @@ function qualityPart(topic) {
     ["Share of all words", percent(model.topics.weights[topic])],
     ["Average share of a document", percent(model.share(0, topic))],
   ];
+  const stability = model.topics.stability?.[topic];
+  if (Number.isFinite(stability)) facts.push(["Comes back from another seed", percent(stability)]);
   if (Number.isFinite(coherence)) facts.push(["Coherence (NPMI)", coherence.toFixed(2)]);
   if (nearest !== undefined) facts.push(["Distance to the nearest topic", distance.toFixed(2)]);
   if (model.k > 1) facts.push(["Of its top 10 words, in other top tens", String(model.topics.sharedWords[topic])]);
@@ -179,6 +192,7 @@ function drawTopic() {
     wordTable(topic),
     wordsShown < Math.min(WORDS_MORE, available) ? button("More words", moreWords, { class: "screen-only" }) : "",
     h("div", { class: "columns" }, similarPart(topic), homesPart(topic)),
+    exemplarsPart(0, topic, "Documents that show it best") ?? "",
   );
 }
 

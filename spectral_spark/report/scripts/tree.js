@@ -43,7 +43,7 @@ function mixPart(node) {
   const parent = model.nodes.parents[node];
   const found = topTopics(node, TOPICS_SHOWN);
   const marker = (topic) => (parent >= 0 ? model.share(parent, topic) : undefined);
-  const most = Math.max(...found.flatMap(({ topic, share }) => [share, marker(topic) ?? 0]));
+  const most = Math.max(...found.flatMap(({ topic, share }) => [intervalOf(node, topic)?.[1] ?? share, marker(topic) ?? 0]));
   return h(
     "div",
     {},
@@ -52,10 +52,10 @@ function mixPart(node) {
       { class: "bars" },
       ["Topic", ["Share of its documents", WITH_BAR]],
       found.map(({ topic, share }) =>
-        row(topicButton(topic), barCell(share, most, marker(topic)), number(percent(share))),
+        row(topicButton(topic), barCell(share, most, marker(topic), intervalOf(node, topic)), shareCell(share, intervalOf(node, topic))),
       ),
     ),
-    parent >= 0 ? h("p", { class: "hint" }, "The mark is the share in ", bdi(inText(parent)), ".") : null,
+    parent >= 0 ? h("p", { class: "hint" }, `${intervalHint()}The mark is the share in `, bdi(inText(parent)), ".") : null,
   );
 }
 
@@ -124,10 +124,10 @@ function childTable(node) {
     shown.map((child) =>
       row(
         link(bdi(model.nodeName(child)), () => openNode(child)),
-        number(count(model.nodes.documents[child])),
-        wideNumber(count(model.nodes.samples[child])),
+        number(count(model.nodes.documents[child]), model.nodes.documents[child]),
+        wideNumber(count(model.nodes.samples[child]), model.nodes.samples[child]),
         h("td", {}, mainTopics(child)),
-        wideNumber(far.get(child).toFixed(2)),
+        wideNumber(far.get(child).toFixed(2), far.get(child)),
       ),
     ),
   );
@@ -165,6 +165,14 @@ function childrenPart(node) {
   );
 }
 
+// The documents that show the group's own main topics best.
+function nodeExemplars(node) {
+  if (!answers || model.nodes.parents[node] < 0) return null;
+  const parts = topTopics(node, MOVES_SHOWN).map(({ topic }) => exemplarsPart(node, topic, model.topicName(topic)));
+  const found = parts.filter(Boolean);
+  return found.length ? fold("Documents that show its main topics", "print-open part", h("div", { class: "columns" }, found)) : null;
+}
+
 function drawNode() {
   const node = state.node;
   const comparable = byId("compare-a") && model.nodes.parents[node] >= 0;
@@ -175,7 +183,9 @@ function drawNode() {
     h("div", { class: "detail-head" }, title, comparable ? compare : null),
     nodeStats(node),
     h("div", { class: "columns part" }, mixPart(node), apartPart(node)),
+    multiplesPart(node),
     childrenPart(node),
+    nodeExemplars(node),
   ];
   byId("node").replaceChildren(...parts.filter(Boolean));
 }
