@@ -14,6 +14,17 @@ SPARK_VENV := .venv-spark-$(SPARK)
 SPARK_PYTHON ?= $(if $(filter 3.5,$(SPARK)),$(shell for p in python3.11 python3.10; do \
 	$$p -c '' 2>/dev/null && echo $$p && break; done),$(PYTHON))
 
+# `make test` runs everything on the newest Spark and the smoke tests on the oldest, in an environment that holds only what
+# these need and is installed while the other tests run. Machines without a Python that Spark 3.5 runs on leave it out.
+OLDEST := .venv-oldest
+OLDEST_PYTHON := $(shell for p in python3.11 python3.10; do $$p -c '' 2>/dev/null && echo $$p && break; done)
+SMOKE := tests/test_smoke.py tests/engine/test_spark_versions.py
+INSTALL_OLDEST = test $(OLDEST)/.installed -nt pyproject.toml || { $(OLDEST_PYTHON) -m venv $(OLDEST) \
+	&& $(OLDEST)/bin/pip install wheel 'setuptools<81' \
+	&& $(OLDEST)/bin/pip install --constraint constraints/spark-3.5.txt --editable '.[smoke$(EXTRA)]' \
+	&& touch $(OLDEST)/.installed; }
+PYTEST = $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=15
+
 # What `make check` runs: the layers without Spark, the parsing of commands and settings, and one small fit through Spark.
 FAST := $(wildcard tests/data tests/tree tests/moments tests/solve tests/refine tests/files tests/report \
 	tests/cli/test_config.py tests/cli/test_parsing.py tests/docs/test_pages.py) tests/test_smoke.py
@@ -22,10 +33,10 @@ FAST := $(wildcard tests/data tests/tree tests/moments tests/solve tests/refine 
 
 help:
 	@echo "make demo      set up, then run the whole pipeline on a built-in corpus"
-	@echo "make test      set up, then lint and test everything (ARGS='-k name' to select)"
+	@echo "make test      set up, then lint, test everything, and run a few tests on the oldest Spark (ARGS='-k name' to select)"
 	@echo "make check     lint and the fast tests, in under three minutes"
 	@echo "make test-spark  the tests on another version of Spark: SPARK=3.5, 4.0, 4.1, 4.2 or 4.3 (ARGS='-m smoke' for a few)"
-	@echo "make test-platforms  the tests of object stores, which need Maven"
+	@echo "make test-platforms  the tests of HDFS, YARN and object stores, which need Maven"
 	@echo "make lint      ruff, import contracts and mypy"
 	@echo "make docs      build the documentation in out/site; a broken link or reference fails"
 	@echo "make notebook  execute docs/notebooks/*.ipynb and keep what they show"
@@ -67,8 +78,21 @@ lint: $(VENV)/.installed-test
 check: lint
 	$(BIN)/pytest -q -n 2 --dist loadfile -m "not cluster and not data and not browser" $(FAST) $(ARGS)
 
+ifneq ($(ARGS),)
 test: lint
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=15 $(ARGS)
+	$(PYTEST) $(ARGS)
+else ifeq ($(OLDEST_PYTHON),)
+test: lint
+	$(PYTEST)
+	@echo "no Python 3.10 or 3.11: the smoke tests on Spark 3.5 were left out"
+else
+test: lint
+	@mkdir -p build; { $(INSTALL_OLDEST); } >build/oldest.log 2>&1 & installing=$$!; \
+	$(PYTEST); tested=$$?; \
+	wait $$installing || { tail -n 30 build/oldest.log; echo "Spark 3.5 could not be installed"; exit 1; } >&2; \
+	test $$tested -eq 0 || exit $$tested; \
+	$(OLDEST)/bin/pytest -q -m smoke $(SMOKE)
+endif
 
 $(SPARK_VENV)/.installed: pyproject.toml constraints/spark-$(SPARK).txt
 	@test -n "$(SPARK_PYTHON)" || { echo "Spark $(SPARK) needs an older Python; none found (set SPARK_PYTHON=/path/to/python)" >&2; exit 1; }
@@ -95,4 +119,4 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/run.py $(ARGS)
 
 clean:
-	rm -rf $(VENV) .venv-spark-* build *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) .venv-spark-* build *.egg-info .pytest_cache .mypy_cache .ruff_cache

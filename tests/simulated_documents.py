@@ -1,7 +1,6 @@
 """One simulated corpus with three layers, as a DataFrame, shared by the tests of the estimators."""
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from pyspark.ml.linalg import Vectors
 from pyspark.sql import DataFrame, SparkSession
@@ -11,14 +10,7 @@ from spectral_spark.ingest.simulate import SimulatedCorpus, simulate_hdp
 
 
 def corpus_frame(spark: SparkSession, corpus: SimulatedCorpus) -> DataFrame:
-    batch = corpus.batch
-    starts = pa.array(batch.indptr, pa.int32())
-    return frame_from_arrow(spark, pa.table({
-        "doc_id": [f"d{i}" for i in range(batch.n_documents)],
-        "path": pa.array([list(corpus.tree.paths[node]) for node in batch.nodes], pa.list_(pa.string())),
-        "terms": pa.ListArray.from_arrays(starts, pa.array(batch.terms, pa.int32())),
-        "counts": pa.ListArray.from_arrays(starts, pa.array(batch.counts.astype(np.int32))),
-    }))
+    return frame_from_arrow(spark, corpus.table())
 
 
 @pytest.fixture(scope="session")

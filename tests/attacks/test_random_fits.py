@@ -57,7 +57,8 @@ def random_settings(rng: np.random.Generator) -> dict[str, Any]:
         "weighting": ["uniform", "ess", "tokens"], "layers": ["all", 2, 3, 4],
         "concentrations": ["auto", "calibrated", "given", "given"], "refinePasses": [0, 1, 2],
         "exploreSweeps": [0, 1, "auto"], "groupBalance": [0.0, 0.5, 1.0], "replayWords": [0, 20, 6_000_000],
-        "rankRule": ["noise-floor", "gap", "paper"], "basisSize": ["auto", "auto", 10, 64], "rangePasses": [1, 2],
+        "rankRule": ["noise-floor", "gap", "paper"], "basisSize": ["auto", "auto", 10, 64],
+        "rangePasses": ["auto", 1, 2],
         "wordScaling": [0.0, 0.25, 1.0], "countCap": [0.0, 1.0, 16.0], "tensors": ["auto", "root", "groups"],
     }
     drawn = {name: values[int(rng.integers(len(values)))] for name, values in choices.items()}

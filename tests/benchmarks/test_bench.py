@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 BENCH = Path(__file__).parents[2] / "benchmarks"
-NO_BENCHMARKS = {"run", "report_pictures"}
+NO_BENCHMARKS = {"run", "report_pictures", "platform_fit"}
 
 
 def bench(*words: str) -> "subprocess.CompletedProcess[str]":

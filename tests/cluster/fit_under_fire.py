@@ -2,8 +2,10 @@
 middle of named passes ("fold in" is one of the update).
 
     spark-submit fit_under_fire.py ANSWER [executor=PASS] [worker=PASS] [driver=PASS] [checkpoints=DIR] [entries=N]
+                                   [inside=BYTES]
 
-All passes run on executors, unless corpora with at most N entries are worked on by the driver.
+All passes run on executors, unless corpora with at most N entries are worked on by the driver. Under Spark Connect,
+arrays of more than ``inside`` bytes are sent as files.
 """
 
 import hashlib
@@ -22,6 +24,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from spectral_spark import SpectralHDP, SpectralHDPModel
+from spectral_spark.engine import uploaded_value
 from spectral_spark.engine.choose_corpus import SETTING
 from spectral_spark.engine.progress import Progress
 from spectral_spark.engine.spark_versions import frame_from_arrow
@@ -80,6 +83,7 @@ def main() -> None:
     checkpoints = orders.pop("checkpoints", None)
     spark = SparkSession.builder.getOrCreate()
     spark.conf.set(SETTING, orders.pop("entries", "0"))
+    uploaded_value.INSIDE_BYTES = int(orders.pop("inside", uploaded_value.INSIDE_BYTES))
     frame, arriving = (frame_from_arrow(spark, table).repartition(6) for table in corpora())
     fit_settings.SAMPLE_WORDS = gibbs_step.SAMPLE_WORDS = SAMPLE_WORDS
     saboteur = Saboteur(orders)
@@ -97,15 +101,8 @@ def main() -> None:
 
 def corpora() -> Iterator[pa.Table]:
     """The first corpus, and a smaller one with the same topics."""
-    corpus = simulate_hdp((400, 6), [3500, 3500], [8.0, 0.5], (30, 90), seed=4)
-    batch, starts = corpus.batch, pa.array(corpus.batch.indptr, pa.int32())
-    table = pa.table({
-        "doc_id": [f"d{i}" for i in range(batch.n_documents)],
-        "path": pa.array([list(corpus.tree.paths[node]) for node in batch.nodes], pa.list_(pa.string())),
-        "terms": pa.ListArray.from_arrays(starts, pa.array(batch.terms, pa.int32())),
-        "counts": pa.ListArray.from_arrays(starts, pa.array(batch.counts.astype(np.int32))),
-    })
-    late = np.arange(batch.n_documents) % 7 == 0
+    table = simulate_hdp((400, 6), [3500, 3500], [8.0, 0.5], (30, 90), seed=4).table()
+    late = np.arange(len(table)) % 7 == 0
     yield from (table.filter(pa.array(part)) for part in (~late, late))
 
 

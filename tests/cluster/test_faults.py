@@ -78,7 +78,8 @@ def test_spark_connect_gives_the_same_model(tmp_path: Path, clean: tuple[str, st
     answer = tmp_path / "connect.json"
     environment = fresh_environment()
     done = subprocess.run(
-        [sys.executable, str(SCRIPT), str(answer)], capture_output=True, text=True, check=False, timeout=600,
+        [sys.executable, str(SCRIPT), str(answer), "inside=5000"], capture_output=True, text=True, check=False,
+        timeout=600,
         env=environment | {"SPARK_REMOTE": "local[2]", "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"},
     )
     assert done.returncode == 0, done.stderr[-3000:]

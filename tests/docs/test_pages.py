@@ -97,7 +97,7 @@ def test_flags_of_what_cannot_run_here() -> None:
     answer = subprocess.run([spark_script("spark-submit"), "--help"], capture_output=True, text=True, check=False)
     known = set(re.findall(r"--[a-z][\w-]+", answer.stderr + answer.stdout))
     submits = [line for line in commands(DEPLOYING) if line.startswith("spark-submit")]
-    assert [shlex.split(line)[2].split(":")[0] for line in submits] == ["spark", "yarn", "k8s"]
+    assert [shlex.split(line)[2].split(":")[0] for line in submits] == ["spark", "yarn", "yarn", "k8s"]
     for line in submits:
         words = shlex.split(line)
         job = next(place for place, word in enumerate(words) if word.endswith("jobs/fit.py"))

@@ -57,3 +57,12 @@ def test_help_names_every_target() -> None:
     targets = text.split("\n.PHONY: ")[1].split("\n")[0].split()
     said = subprocess.check_output(["make", "--no-print-directory", "help"], cwd=REPOSITORY, text=True)
     assert [line.split()[1] for line in said.splitlines()] == [name for name in targets if name != "help"]
+
+
+def test_everything_ends_with_the_smoke_tests_on_the_oldest_spark(tmp_path: Path) -> None:
+    command = ["make", "--no-print-directory", "--dry-run", "test", f"VENV={tmp_path}/venv", "OLDEST_PYTHON=python3.11"]
+    said = subprocess.check_output(command, cwd=REPOSITORY, text=True)
+    assert "constraints/spark-3.5.txt" in said
+    assert "pytest -q -m smoke tests/test_smoke.py" in said.splitlines()[-1]
+    chosen = subprocess.check_output([*command, "ARGS=-k name"], cwd=REPOSITORY, text=True)
+    assert "spark-3.5" not in chosen

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from spectral_spark.engine.java import use_java
-from tests.platforms.store import Store, maven_jars, started_store
+from tests.platforms.store import Store, maven_jars, s3a_settings, started_store
 
 HERE = Path(__file__).parent
 CACHE = HERE.parents[1] / "build" / "jars"
@@ -34,11 +34,7 @@ def spark(store: Store) -> Iterator[Any]:
     settings = {
         "spark.jars": ",".join(jars), "spark.driver.memory": "2g", "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "2", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
-        "spark.hadoop.fs.s3a.endpoint": store.address, "spark.hadoop.fs.s3a.endpoint.region": "us-east-1",
-        "spark.hadoop.fs.s3a.path.style.access": "true", "spark.hadoop.fs.s3a.access.key": "key",
-        "spark.hadoop.fs.s3a.secret.key": "secret", "spark.hadoop.fs.s3a.retry.limit": "2",
-        "spark.hadoop.fs.s3a.attempts.maximum": "2", "spark.hadoop.fs.s3a.retry.interval": "50ms",
-        "spark.hadoop.fs.s3a.retry.throttle.interval": "50ms", "spark.hadoop.fs.s3a.retry.throttle.limit": "2",
+        **s3a_settings(store),
     }
     from pyspark.sql import SparkSession
 

@@ -36,6 +36,16 @@ def maven_jars(pom: Path, cache: Path) -> list[str]:
     return sorted(str(jar) for jar in target.glob("*.jar"))
 
 
+def s3a_settings(store: "Store") -> dict[str, str]:
+    """What a session needs to reach the store; the connector gives up sooner than it does by itself."""
+    settings = {
+        "endpoint": store.address, "endpoint.region": "us-east-1", "path.style.access": "true", "access.key": "key",
+        "secret.key": "secret", "retry.limit": "2", "attempts.maximum": "2", "retry.interval": "50ms",
+        "retry.throttle.interval": "50ms", "retry.throttle.limit": "2",
+    }
+    return {f"spark.hadoop.fs.s3a.{name}": value for name, value in settings.items()}
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +25,15 @@ pytestmark = pytest.mark.platforms
 ABROAD = {"host": "another-machine", "pid": 4, "started": 1, "since": 1.7e9}
 
 
-def save(path: str, *, overwrite: bool = False, failing: bool = False) -> None:
+def save(path: str, *, value: float = 1.0, overwrite: bool = False, failing: bool = False) -> None:
     with new_directory(path, BASIS_KIND, 1, overwrite=overwrite) as staging:
-        staging.write_array("numbers", np.arange(5.0))
+        staging.write_array("numbers", np.arange(5.0) * value)
         if failing:
             raise RuntimeError("half-way")
+
+
+def read(path: str) -> float:
+    return float(open_directory(path, BASIS_KIND, 1).read_array("numbers")[1])
 
 
 def put(path: str, value: object) -> None:
@@ -121,6 +126,64 @@ def test_lasting_faults_leave_nothing_that_looks_complete(spark: Any, store: Sto
         save(path)
     assert not exists(path)
     save(path)
+
+
+@pytest.mark.parametrize("fault", ["throttle", "error", "truncate", "denied"])
+def test_an_overwrite_that_fails_leaves_the_old_output(spark: Any, store: Store, fault: str) -> None:
+    path = f"s3a://data/kept/{fault}/model"
+    save(path)
+    for part in ("numbers.npy", "manifest.json", "switch.json"):
+        failing = store.failing(fault, "PUT", part, times=1000)
+        with failing, pytest.raises(OSError, match=r"numbers|manifest|switch|denied"):
+            save(path, value=2.0, overwrite=True)
+        assert read(path) == 1.0
+    with pytest.raises(RuntimeError, match="half-way"):
+        save(path, value=2.0, overwrite=True, failing=True)
+    assert read(path) == 1.0
+    save(path, value=2.0, overwrite=True)
+    assert read(path) == 2.0
+    assert names(f"s3a://data/kept/{fault}") == ["model/manifest.json", "model/numbers.npy"]
+
+
+def test_a_run_killed_in_an_overwrite_leaves_the_old_output_or_the_new_one(spark: Any, store: Store) -> None:
+    path, gone = "s3a://data/half/model", this_owner() | {"pid": 2**22 + 1}
+    save(path)
+    put("s3a://data/half/.model.version-1/_unfinished.json", gone)                      # killed before the switch
+    put("s3a://data/half/.model.version-1/numbers.npy", [])
+    assert read(path) == 1.0
+    save("s3a://data/half/.model.version-2", value=2.0)                                 # and after it
+    put("s3a://data/half/.model.switch.json", {"version": ".model.version-2", "files": ["manifest.json", "numbers.npy"]}
+        | gone)
+    assert read(path) == 2.0
+    save(path, value=3.0, overwrite=True)
+    assert read(path) == 3.0
+    assert names("s3a://data/half") == ["model/manifest.json", "model/numbers.npy"]
+
+
+def test_a_corpus_and_scores_are_overwritten_too(spark: Any, tmp_path: Path) -> None:
+    for seed in (1, 2):
+        write_demo(simulate_demo(200, seed), tmp_path / f"{seed}.jsonl")
+        assert main(["ingest", "--source", "table", "--input", str(tmp_path / f"{seed}.jsonl"), "--output",
+                     "s3a://data/again/corpus", "--text-col", "text", "--path-cols", "region,town", "--id-col", "id",
+                     "--overwrite", "--quiet"], spark) == 0
+        assert main(["fit", "--corpus", "s3a://data/again/corpus", "--model", "s3a://data/again/model", "--k", "3",
+                     "--overwrite", "--quiet"], spark) == 0
+        assert main(["score", "--corpus", "s3a://data/again/corpus", "--model", "s3a://data/again/model", "--output",
+                     "s3a://data/again/scores", "--overwrite", "--quiet"], spark) == 0
+    assert spark.read.parquet("s3a://data/again/scores").count() > 100
+    assert not [name for name in names("s3a://data/again") if name.startswith(".")]
+
+
+def test_a_store_that_does_not_answer_is_said_at_once(spark: Any, capsys: Any) -> None:
+    spark.conf.set("fs.s3a.bucket.away.endpoint", "http://127.0.0.1:1")
+    started = time.monotonic()
+    words = ["fit", "--model", "s3a://data/never/model", "--k", "3", "--quiet", "--corpus", "s3a://away/corpus"]
+    assert main(words, spark) in (1, 2)
+    said = capsys.readouterr().err
+    assert "does not answer at 127.0.0.1:1" in said
+    assert len(said.strip().splitlines()) <= 2
+    assert time.monotonic() - started < 15
+    assert names("s3a://data/never") == []
 
 
 def test_what_is_wrong_with_a_store_is_said_in_one_sentence(spark: Any, store: Store, capsys: Any) -> None:
