@@ -146,12 +146,12 @@ def tree_memory(root: int) -> int:
     total, waiting = 0, [root]
     while waiting:
         process = waiting.pop()
-        total += _process_memory(process)
+        total += process_memory(process)
         waiting += children.get(process, [])
     return total
 
 
-def _process_memory(process: int) -> int:
+def process_memory(process: int) -> int:
     try:
         for line in Path(f"/proc/{process}/smaps_rollup").read_text().splitlines():
             if line.startswith("Pss:"):

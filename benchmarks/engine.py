@@ -1,6 +1,6 @@
 """The engine measured: against plain processes, the cost of fixed bits, shape of the tree, growth, many words, scoring.
 
-    python benchmarks/engine.py [--only processes,bits,layers,shapes,growth,vocabulary,transform] [--documents 40000]
+    python benchmarks/engine.py [--only processes,bits,layers,shapes,weightings,…] [--documents 40000]
 
 Everything that is compared runs in turn in one run; the table gives ratios. Results: results/engine.json and engine.md;
 a run of some benchmarks replaces their rows there and leaves the others.
@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from common import RESULTS, MemoryWatch, context, interleaved, markdown_table, merge_rows
-from engine_trees import layers, shapes
+from engine_trees import layers, shapes, weightings
 from made_up import estimator, fit_seconds, write_corpus
 from pyspark.sql import SparkSession
 from threadpoolctl import threadpool_limits
@@ -193,7 +193,8 @@ def transforming(spark: SparkSession, work: Path, documents: int) -> Iterator[di
                "seconds": seconds, "documents": documents}
 
 
-BENCHMARKS = {"processes": against_processes, "bits": fixed_bits, "layers": layers, "shapes": shapes, "growth": growth,
+BENCHMARKS = {"processes": against_processes, "bits": fixed_bits, "layers": layers, "shapes": shapes,
+              "weightings": weightings, "growth": growth,
               "vocabulary": vocabulary, "transform": transforming}
 
 

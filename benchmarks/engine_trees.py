@@ -54,3 +54,21 @@ def shapes(spark: SparkSession, work: Path, documents: int) -> Iterator[dict[str
                    "ratio": found["tree"][step] / found["flat"][step], "seconds": found["tree"][step],
                    "other seconds": found["flat"][step], "documents": documents}
         shutil.rmtree(path)
+
+
+def weightings(spark: SparkSession, work: Path, documents: int) -> Iterator[dict[str, Any]]:
+    """Weights that follow a tree of 289 nodes against weights by words, without refinement; as one sum, and with the
+    sums of every node kept apart for updates."""
+    write_corpus(work / "weightings", documents, VOCABULARY, many_nodes(17 * 17, 2))
+    frame = spark.read.parquet(str(work / "weightings"))
+    calls: dict[str, Callable[[], Any]] = {
+        "tokens": partial(fit_seconds, frame, VOCABULARY),
+        "uniform": partial(fit_seconds, frame, VOCABULARY, weighting="uniform"),
+        "uniform, nodes kept": partial(fit_seconds, frame, VOCABULARY, weighting="uniform", nodeSums="keep"),
+    }
+    calls["tokens"]()
+    seconds = {name: min(times) for name, times in interleaved(calls, 2).items()}
+    for name in ("uniform", "uniform, nodes kept"):
+        yield {"what": f"weighting {name} (289 groups) against tokens", "target": "≈ 1" if name == "uniform" else "–",
+               "ratio": seconds[name] / seconds["tokens"], "seconds": seconds[name],
+               "other seconds": seconds["tokens"], "documents": documents}

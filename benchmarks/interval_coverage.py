@@ -14,29 +14,38 @@ import numpy as np
 from spectral_spark.answers.share_estimates import GroupShares, differences, group_shares
 from spectral_spark.answers.share_kernel import ShareKernel
 from spectral_spark.ingest.simulate import SimulatedCorpus, random_topics, simulate_hdp
-from spectral_spark.refine.fold_in import infer
+from spectral_spark.refine.backend import load_backend
+from spectral_spark.refine.fixed_point import FIXED_POINT
+from spectral_spark.refine.gibbs import prior_steps
 from spectral_spark.refine.node_priors import Hierarchy, update_hierarchy
+from spectral_spark.refine.posterior_means import word_likelihood
 
 BALANCED = {"a": {"x": 60, "y": 60}, "b": {"x": 60, "y": 60}}
 UNBALANCED = {"a": {"x": 400, "y": 12}, "b": {"x": 100, "y": 30}}
 LEVEL, LEAST = 0.9, 0.01     # topics with a smaller true share in the corpus are not counted
 
 
-def node_priors(corpus: SimulatedCorpus, concentrations: tuple[float, ...], rounds: int = 10) -> np.ndarray:
-    """Proportions of every node from the documents, pooled along the tree, under known topics and concentrations."""
-    tree, k = corpus.tree, corpus.topics.shape[1]
+def node_priors(corpus: SimulatedCorpus, concentrations: tuple[float, ...], seed: int, rounds: int = 60) -> np.ndarray:
+    """Proportions of every node as the Gibbs sweeps of a fit learn them, under known topics and concentrations."""
+    tree, k, batch = corpus.tree, corpus.topics.shape[1], corpus.batch
     hierarchy = Hierarchy(np.full((len(tree), k), 1.0 / k), np.array(concentrations))
-    g, lengths = concentrations[-1], corpus.batch.lengths[:, None]
-    for _ in range(rounds):
-        prior = hierarchy.proportions[corpus.batch.nodes]
-        theta = infer(corpus.batch, corpus.topics, hierarchy.proportions, g, 30)
-        counts = np.maximum(theta * (lengths + g) - g * prior, 0.0)
-        drawn = g * prior * np.log1p(counts / (g * prior + 0.5))          # about the expected draws from the node
-        tables = np.stack([np.bincount(corpus.batch.nodes, drawn[:, t], len(tree)) for t in range(k)], axis=1)
-        hierarchy = update_hierarchy(
-            hierarchy, tree.parent, tree.level, tables, np.ones(len(tree)), learn=False, bounds=(1e-3, 1e3)
+    words = np.repeat(batch.terms, batch.counts.astype(np.int64)).astype(np.int32)
+    indptr = np.concatenate([[0], np.cumsum(batch.lengths)]).astype(np.int64)
+    drawn, likelihood = np.zeros(len(words), np.int32), word_likelihood(corpus.topics)
+    states = np.random.SeedSequence(seed).generate_state(rounds, np.uint64)
+    average = np.zeros((len(tree), k))
+    for number in range(rounds):
+        counts, tables = np.zeros(likelihood.shape, np.int64), np.zeros((len(tree), k), np.int64)
+        load_backend().sweep(
+            indptr, words, drawn, batch.nodes.astype(np.int32), np.ones(batch.n_documents, np.int64),
+            prior_steps(hierarchy), likelihood, 0, batch.n_documents, states[number], number == 0, counts, tables,
         )
-    return hierarchy.proportions
+        hierarchy = update_hierarchy(
+            hierarchy, tree.parent, tree.level, tables / FIXED_POINT, np.ones(len(tree)), learn=False,
+            bounds=(1e-3, 1e3),
+        )
+        average += hierarchy.proportions if number >= rounds // 2 else 0.0
+    return average / average.sum(axis=1, keepdims=True)
 
 
 def estimated(corpus: SimulatedCorpus, prior: np.ndarray, concentration: float, seed: int) -> GroupShares:
@@ -57,7 +66,7 @@ def repetition(tree: dict, seed: int, same: bool) -> dict[str, tuple[int, int]]:
     """Counts of (covered, all) intervals of shares and differences, and of (reported, all) differences."""
     k, concentrations = 8, (10.0, 1e6 if same else 20.0, 5.0)
     corpus = simulate_hdp(random_topics(300, k, seed), tree, concentrations, (20, 120), seed)
-    prior = node_priors(corpus, (10.0, 20.0, 5.0))
+    prior = node_priors(corpus, (10.0, 20.0, 5.0), seed)
     shares = estimated(corpus, prior, concentrations[-1], seed)
     leaves = np.flatnonzero(np.bincount(corpus.batch.nodes, minlength=len(corpus.tree)) > 0)
     truth, counted = corpus.node_proportions[leaves], corpus.root_weights >= LEAST

@@ -12,19 +12,15 @@ from typing import Any
 import numpy as np
 import pyarrow.dataset as ds
 from bench_corpus import take
+from local_corpus import LocalPacked
 
 from spectral_spark.data.count_batch import CountBatch
+from spectral_spark.engine.corpus import CountedCorpus
+from spectral_spark.fit.basis_step import find_basis
+from spectral_spark.fit.fit_run import FitRun
+from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.moments.moment_plan import MomentPlan
 from spectral_spark.moments.moment_state import MomentState
-from spectral_spark.moments.range_finder import (
-    RangeKernel,
-    apply_second_moment,
-    finish_basis,
-    first_probe,
-    mean_words,
-    next_probe,
-    word_scale,
-)
 from spectral_spark.refine import (
     RefineKernel,
     RefineSettings,
@@ -89,9 +85,9 @@ def loop(kernel: Any, shared: Mapping[str, np.ndarray], batches: list[CountBatch
 
 def collect(
     corpus: LocalCorpus, columns: int, *, cap: int | None = 16, scaling: float = 0.25, weighting: str = "tokens",
-    range_passes: int = 2, groups: str = "none",
+    range_passes: int | None = None, groups: str = "none", seed: int = 0, k: int | str = "auto",
 ) -> MomentState:
-    """Basis and moments of the training documents."""
+    """Basis and moments of the training documents; the basis settles, as in a fit, or takes a number of passes."""
     train, d = corpus.train, corpus.train.vocab_size
     lengths = np.bincount(
         np.repeat(np.arange(train.n_documents), np.diff(train.indptr)), np.minimum(train.counts, cap or np.inf),
@@ -102,23 +98,24 @@ def collect(
     weights = node_weights(census, weighting)
     rows = np.arange(train.n_documents)
     batches = [take(train, rows[i : i + 1024]) for i in range(0, len(rows), 1024)]
-    probe, scale, mean = first_probe(d, columns, 0), np.ones(d), np.ones(d)
-    image = probe
-    for number in range(range_passes):
-        sums = loop(RangeKernel(d, cap, weights.by_length), {"probe": probe, "factor": weights.factor}, batches)
-        image = apply_second_moment(sums, probe)
-        if number == 0:
-            mean = mean_words(sums)
-            scale = word_scale(mean, scaling)
-        probe = next_probe(image, scale)
-    plan = MomentPlan.make(finish_basis(image, scale, mean), census, weighting, cap=cap, groups=groups)
+    packed: Any = LocalPacked(tuple(batches))
+    settings = FitSettings(
+        k=k, range_passes=range_passes or "auto", basis_size=columns, seed=seed, word_scaling=scaling,
+        count_cap=cap or 0, explore_sweeps=0,
+    )
+    counted = CountedCorpus(packed, census, int(train.counts.sum()), {}, d)
+    plan = MomentPlan.make(
+        find_basis(counted, weights, settings, "", FitRun()), census, weighting, cap=cap, groups=groups
+    )
     half = len(batches) // 2
     return plan.finish(*(loop(plan.kernel, plan.shared, part) for part in (batches[:half], batches[half:])))
 
 
-def topics_of(moments: MomentState, k: int, concentration: float) -> tuple[np.ndarray, np.ndarray]:
+def topics_of(
+    moments: MomentState, k: int, concentration: float, seed: int = 0, **solver_options: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Topics (d, k), mixed with a little of the corpus mean, and weights (k,) of the spectral solution."""
-    solution = solve_state(moments, k, "polar", concentration, seed=0)
+    solution = solve_state(moments, k, "polar", concentration, seed=seed, solver_options=solver_options)
     return smoothed_topics(solution.topics, moments.mean_words()), solution.weights
 
 

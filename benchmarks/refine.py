@@ -167,7 +167,8 @@ def sweeps_of(corpus: LocalCorpus, arguments: argparse.Namespace) -> int:
 
 
 def start_of(corpus: LocalCorpus, arguments: argparse.Namespace) -> tuple[np.ndarray, np.ndarray]:
-    return topics_of(collect(corpus, arguments.k + arguments.k // 4), arguments.k, arguments.concentration)
+    moments = collect(corpus, arguments.k + arguments.k // 4, k=arguments.k)
+    return topics_of(moments, arguments.k, arguments.concentration)
 
 
 def tree_rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -194,7 +195,9 @@ def spectral_rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
     corpus = read(arguments, 0)
     validation = Validation(corpus)
     for cap, scaling, weighting in product((1, 2, 4, None), (0.0, 0.25, 0.5), ("tokens", "ess")):
-        moments = collect(corpus, arguments.k + arguments.k // 4, cap=cap, scaling=scaling, weighting=weighting)
+        moments = collect(
+            corpus, arguments.k + arguments.k // 4, cap=cap, scaling=scaling, weighting=weighting, k=arguments.k
+        )
         for concentration in (0.1, 0.3, 1.0, 3.0):
             try:
                 topics, weights = topics_of(moments, arguments.k, concentration)

@@ -22,6 +22,7 @@ NEEDS = {
     "enron": "the Enron corpus as ingest makes it",
     "amazon": "the Amazon corpus as ingest makes it",
     "histories": "where the corpus of the histories is or shall be",
+    "themes": "a file of seeds, such as benchmarks/themes/enron.toml",
     "config": "the TOML file of a run",
     "input": "the archive or folder that run reads",
 }
@@ -60,6 +61,8 @@ BENCHMARKS = {benchmark.name: benchmark for benchmark in (
     Benchmark("engine", "passes against plain processes, fixed bits, depth, growth, a million words"),
     Benchmark("capacity", "forecasts beside measurements"),
     Benchmark("recovery", "recovered topics on simulated corpora, per solver, per group, rank rules"),
+    Benchmark("levels", "the document tree in the spectral step: concentrations of levels, tensors per group, weights"),
+    Benchmark("rank", "automatic k on drawn corpora with 10 to 300 topics"),
     Benchmark("ibp_paper", "the feature models' experiments, with pictures; two of five need SPECTRAL_DATA/ibp",
               folder="ibp"),
     Benchmark("ibp_scale", "feature models on millions of rows", folder="ibp"),
@@ -71,7 +74,16 @@ BENCHMARKS = {benchmark.name: benchmark for benchmark in (
     Benchmark("nights", "a model updated every night beside one fit of everything", ("corpus", "input")),
     Benchmark("histories", "a million commit messages: seconds and losses of several fits", ("histories",)),
     Benchmark("refine", "the refinement's settings on validation documents", ("corpus",)),
+    Benchmark("starts", "fits from spectral and random topics: loss, and how alike two seeds are", ("corpus",)),
+    Benchmark("level_moments", "spectral topics of pairs and triples of different documents", ("corpus",)),
     Benchmark("paper_tables", "the paper's tables, its numbers beside ours", ("enron", "amazon")),
+    Benchmark("platforms", "the same topics on every Spark, cluster and store; installs much", ("enron", "amazon")),
+    Benchmark("pooling", "held-out loss by the size of a node: tree, no tree, separate fits", ("corpus",)),
+    Benchmark("stability", "does a topic's printed stability predict whether it comes back", ("corpus",)),
+    Benchmark("seeds", "themes of one's own: words kept, and what they cost", ("corpus", "themes")),
+    Benchmark("growth", "time per document and memory up to ten million documents", ("histories",)),
+    Benchmark("executors", "two executors of one core against one, bytes shuffled", ("histories",)),
+    Benchmark("ingest", "reading the histories, beside another revision"),
     Benchmark("stages", "a run from archive to report, the time of every stage", ("config", "input")),
 )}
 

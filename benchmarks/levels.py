@@ -1,0 +1,199 @@
+"""What the document tree is worth to the spectral step, on corpora drawn from the model.
+
+    python benchmarks/levels.py [--part topics|weights] [--groups 4 6 20 100 500] [--seeds 2]
+
+``topics``: 6,000 documents of 80 words in groups of equal and of very different size, without refinement. The mean
+error of topics (half the L1 distance) with everything automatic, beside one concentration for a flat tree, the true
+concentrations at the root, and tensors per group with the documents' true concentration; and the concentrations of the
+levels with their standard errors. ``weights``: the error of the root's moments under the three weightings.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from common import RESULTS, context, markdown_table, merge_rows
+
+from spectral_spark.data.count_batch import CountBatch, selected_documents
+from spectral_spark.engine.spark_versions import frame_from_arrow
+from spectral_spark.evaluate.recovery import recovery
+from spectral_spark.ingest.simulate import SimulatedCorpus, simulate_hdp
+from spectral_spark.moments.basis import Basis
+from spectral_spark.moments.coefficients import hdp_coefficients
+from spectral_spark.moments.moment_plan import MomentPlan
+from spectral_spark.moments.projection import ProjectedMoments
+from spectral_spark.solve.reconstruct import positive_words
+from spectral_spark.tree.census import Census
+
+WORDS, K, DOCUMENTS, LENGTH = 300, 12, 6_000, 80
+CONCENTRATIONS = ((3.0, 1.0), (1.0, 5.0), (10.0, 1.0))
+FLAT = 0.3
+SMOOTHED = 0.05                         # share of the mean that the spectral step mixes into its topics
+WEIGHTED = {"8 equal": [300] * 8, "1900, 1500, 700, 300": [1900, 1500, 700, 300],
+            "16 from 1,900 to 5": np.geomspace(1900, 5, 16).astype(int).tolist()}
+WEIGHTINGS = ("uniform", "tokens", "ess")
+TOPIC_COLUMNS = {
+    "g": "g", "groups": "groups", "flat": f"flat, {FLAT}", "root": "true root", "per group": "per group",
+    "auto": "automatic", "ratio": "automatic / best", "worst": "worst", "of_flat": "automatic / flat",
+    "level": "g_1 found", "level_error": "standard error",
+}
+
+
+def sizes(groups: int, balanced: bool) -> list[int]:
+    """Documents per group; the largest group of an unbalanced corpus is sixteen times the smallest."""
+    share = np.ones(groups) if balanced else np.geomspace(16.0, 1.0, groups)
+    return np.maximum(DOCUMENTS * share / share.sum(), 3).astype(int).tolist()
+
+
+def topic_rows(groups: Sequence[int], seeds: int, spark: Any) -> Iterator[dict[str, Any]]:
+    """A row per drawn corpus."""
+    for number in groups:
+        for g in CONCENTRATIONS:
+            for balanced in (True, False):
+                for seed in range(1, seeds + 1):
+                    drawn = simulate_hdp((WORDS, K), sizes(number, balanced), g, LENGTH, seed=seed)
+                    row = {"groups": number, "g": f"{g[0]:g}, {g[1]:g}", "balanced": balanced, "seed": seed}
+                    yield row | topic_errors(spark, drawn, g)
+
+
+def topic_errors(spark: Any, drawn: SimulatedCorpus, g: tuple[float, float]) -> dict[str, Any]:
+    """Errors of the topics of one corpus, everything automatic and with what it can choose from."""
+    from spectral_spark import SpectralHDP
+
+    frame = frame_from_arrow(spark, drawn.table()).cache()
+    started = time.perf_counter()
+    model = SpectralHDP(k=K, refinePasses=0, countCap=0.0, termsCol="terms", countsCol="counts", pathCol="path",
+                        idCol="doc_id", vocabSize=WORDS).fit(frame)
+    seconds = time.perf_counter() - started
+    others = {
+        "flat": model.solveAgain(concentrations=[FLAT], tensors="root"),
+        "root": model.solveAgain(concentrations=list(g), tensors="root"),
+    }
+    if model.moments.groups is not None:
+        others["per group"] = model.solveAgain(concentrations=[g[-1]], tensors="groups")
+    errors = {name: error(other, drawn) for name, other in {"auto": model, **others}.items()}
+    frame.unpersist()
+    best = min(value for name, value in errors.items() if name != "auto")
+    levels = model.summary.levels
+    return errors | {
+        "ratio": errors["auto"] / best, "of_flat": errors["auto"] / errors["flat"],
+        "chosen": model.summary.refinement["concentrations_chosen"], "scores": model.summary.refinement[
+            "concentration_scores"], "found": model.summary.concentrations, "seconds": seconds,
+        "level": levels.get("concentrations"), "level_error": levels.get("errors"),
+    }
+
+
+def error(model: Any, drawn: SimulatedCorpus) -> float:
+    """Mean error of the topics before they were smoothed."""
+    mean = positive_words(model.moments.mean_words())
+    topics = (model.topicsMatrix() - SMOOTHED * mean[:, None]) / (1.0 - SMOOTHED)
+    return recovery(topics, drawn.topics).error
+
+
+def weight_rows(seeds: int) -> Iterator[dict[str, Any]]:
+    """Errors of the root's first and second moment, root mean squares over corpora, relative to the better of two."""
+    for name, groups in WEIGHTED.items():
+        for g1 in (1.0, 10.0, 100.0):
+            squares = {weighting: np.zeros(2) for weighting in WEIGHTINGS}
+            for seed in range(seeds):
+                drawn = simulate_hdp((WORDS, K), groups, [g1, 1.0], LENGTH, seed=100 + seed)
+                for weighting in WEIGHTINGS:
+                    squares[weighting] += moment_errors(drawn, (g1, 1.0), weighting)
+            roots = {weighting: np.sqrt(total / seeds) for weighting, total in squares.items()}
+            best = np.minimum(roots["uniform"], roots["tokens"])
+            yield {"groups": name, "g1": g1, "corpora": seeds} | {
+                f"{weighting} {moment}": float(roots[weighting][at]) for weighting in WEIGHTINGS
+                for at, moment in enumerate(("M1", "M2"))
+            } | {"M1": float(roots["ess"][0] / best[0]), "M2": float(roots["ess"][1] / best[1])}
+
+
+def moment_errors(drawn: SimulatedCorpus, g: tuple[float, float], weighting: str) -> np.ndarray:
+    """Squared errors of M1 and M2 in an orthonormal basis of the topics."""
+    directions = np.linalg.qr(drawn.topics)[0]
+    basis, batch = Basis(np.ones(WORDS), directions, "drawn"), drawn.batch
+    census = Census.count(drawn.tree, batch.nodes, batch.lengths)
+    plan = MomentPlan.make(basis, census, weighting, node_states=weighting != "tokens", third=False)
+    even = np.arange(batch.n_documents) % 2 == 0
+    found = plan.finish(*(sums(plan, selected_documents(batch, part)) for part in (even, ~even))).root()
+    true = true_moments(directions.T @ drawn.topics, drawn.root_weights, g)
+    return np.array([((found.first - true.first) ** 2).sum(), ((found.second - true.second) ** 2).sum()])
+
+
+def sums(plan: MomentPlan, documents: CountBatch) -> dict[str, np.ndarray]:
+    accumulator = plan.kernel.start(plan.shared)
+    accumulator.add(documents)
+    return dict(accumulator.arrays())  # type: ignore[arg-type]
+
+
+def true_moments(topics: np.ndarray, weights: np.ndarray, g: tuple[float, float]) -> ProjectedMoments:
+    """M1 and M2 of the root in a basis."""
+    c, mean = hdp_coefficients(g), topics @ weights
+    return ProjectedMoments(mean, c.c2 * np.outer(mean, mean) + c.c3 * (topics * weights) @ topics.T, None)
+
+
+def rendered(document: dict[str, Any]) -> str:
+    """The tables for people."""
+    about, text = document["about"], ["# The tree in the spectral step\n"]
+    text.append(f"Revision {about['revision']}, {about['date']}. `python benchmarks/levels.py`.\n")
+    rows = [row for row in document["rows"] if row["part"] == "topics"]
+    if rows:
+        text += [f"Mean topic error on drawn corpora, k = {K}, {DOCUMENTS:,} documents of {LENGTH} words, over equal "
+                 "and unequal groups and seeds. Ratios are automatic against the best of the three, on average and at "
+                 "worst.\n", markdown_table(averaged(rows), TOPIC_COLUMNS), ""]
+    rows = [row for row in document["rows"] if row["part"] == "weights"]
+    if rows:
+        text += ["Root mean squared error of the root's moments under `weighting=ess`, relative to the better of "
+                 f"`uniform` and pooling; {rows[0]['corpora']} corpora each.\n",
+                 markdown_table(rows, {"groups": "groups", "g1": "g_1", "M1": "M1", "M2": "M2"})]
+    return "\n".join(text)
+
+
+def averaged(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One line per concentrations and number of groups."""
+    lines = []
+    for key in dict.fromkeys((row["g"], row["groups"]) for row in rows):
+        mine = [row for row in rows if (row["g"], row["groups"]) == key]
+        line: dict[str, Any] = {"g": key[0], "groups": key[1]}
+        for name in ("flat", "root", "per group", "auto", "ratio", "of_flat"):
+            known = [row[name] for row in mine if row.get(name) is not None]
+            line[name] = float(np.mean(known)) if known else None
+        line["worst"] = max(row["ratio"] for row in mine)
+        levels = [row["level"][0] for row in mine if row["level"]]
+        errors = [row["level_error"][0] for row in mine if row["level_error"]]
+        line["level"] = f"{min(levels):.3g} – {max(levels):.3g}" if levels else None
+        line["level_error"] = f"{min(errors):.2g} – {max(errors):.2g}" if errors else None
+        lines.append(line)
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", choices=["topics", "weights", "all"], default="all")
+    parser.add_argument("--groups", type=int, nargs="+", default=[4, 6, 20, 100, 500])
+    parser.add_argument("--seeds", type=int, default=2, help="corpora of each kind; six times as many for weights")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    arguments = parser.parse_args()
+    rows: list[dict[str, Any]] = []
+    if arguments.part != "weights":
+        from spectral_spark.engine.session import start_session
+
+        spark = start_session("levels", master="local[2]", settings={"spark.driver.memory": "2g"})
+        spark.sparkContext.setLogLevel("ERROR")
+        for row in topic_rows(arguments.groups, arguments.seeds, spark):
+            print({name: row[name] for name in row if name != "scores"}, file=sys.stderr)
+            rows.append({"part": "topics", **row})
+        spark.stop()
+    if arguments.part != "topics":
+        rows += [{"part": "weights", **row} for row in weight_rows(6 * arguments.seeds)]
+    keys = ("part", "groups", "g", "g1", "balanced", "seed")
+    rows = [dict.fromkeys(keys) | row for row in rows]
+    document = merge_rows(arguments.results / "levels.json", rows, keys, about=context())
+    (arguments.results / "levels.md").write_text(rendered(document))
+
+
+if __name__ == "__main__":
+    main()
