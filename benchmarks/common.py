@@ -88,9 +88,9 @@ class Usage:
 
 def run_child(
     command: Sequence[str], *, environment: Mapping[str, str] | None = None, log: Path | None = None,
-    timeout: float | None = None, interval: float = 0.2,
+    folder: Path | None = None, timeout: float | None = None, interval: float = 0.2,
 ) -> Usage:
-    """Run a command in its own process and watch the memory of it and all its descendants.
+    """Run a command in its own process, in ``folder`` or here, and watch the memory of it and all its descendants.
 
     Memory is the sum of proportional set sizes (shared pages counted once), sampled every ``interval`` seconds, or
     every two where that would slow a large process down: a JVM and its Python workers count together with the process
@@ -99,7 +99,7 @@ def run_child(
     start = time.perf_counter()
     with open(log or os.devnull, "w") as sink:
         child = subprocess.Popen(
-            command, env={**os.environ, **(environment or {})}, stdout=sink, stderr=subprocess.STDOUT
+            command, env={**os.environ, **(environment or {})}, cwd=folder, stdout=sink, stderr=subprocess.STDOUT
         )
         with MemoryWatch(child.pid, interval) as memory:
             try:

@@ -3,7 +3,7 @@
     python benchmarks/ingest.py [--other DIRECTORY] [--input TABLES --repeats 1]
 
 DIRECTORY is a working tree of another revision (``git worktree add DIRECTORY REVISION``). Both must write the same
-corpus: the fingerprints of documents and vocabulary are compared. Each run is a process of its own, with two cores.
+corpus: their fingerprints are compared. Each run is a process of its own, with two cores.
 """
 
 import argparse
@@ -18,39 +18,23 @@ from typing import Any
 from common import RESULTS, context, load_average, markdown_table, python, run_child, write_json
 from ibp_data import data_root
 
-STAGES = ("read", "count", "vocabulary", "write")
-RUN = """
-import json, sys, time
-from spectral_spark.engine.session import start_session
-from spectral_spark.ingest.ingest_settings import IngestSettings
-from spectral_spark.ingest.pipeline import ingest
-tables, output, report = sys.argv[1:]
-spark = start_session("ingest", master="local[2]")
-spark.sparkContext.setLogLevel("ERROR")
-started = time.perf_counter()
-manifest = ingest(spark, IngestSettings(
-    source="table", input=tables, output=output, format="parquet", text_col="text", id_col="id",
-    path_cols=("project", "area"), vocab_size=20_000, holdout="1000/group", drop_duplicates=True))
-manifest["seconds"]["total"] = time.perf_counter() - started
-with open(report, "w") as sink:
-    json.dump({name: manifest[name] for name in ("seconds", "read", "kept", "tokens", "fingerprint",
-                                                 "vocabulary_fingerprint")}, sink)
-"""
+SETTINGS = ["--source", "table", "--format", "parquet", "--text-col", "text", "--id-col", "id", "--path-cols",
+            "project,area", "--vocab-size", "20000", "--holdout", "1000/group", "--drop-duplicates"]
+COMPARED = ("read", "kept", "tokens", "fingerprint")
 
 
 def measured(tree: Path, tables: str) -> dict[str, Any]:
-    """One ingest by the package in ``tree``."""
+    """One ingest by the package in ``tree``; seconds of the whole command, the start of Spark included."""
     with tempfile.TemporaryDirectory(prefix="ingest-") as scratch:
-        report, load = Path(scratch, "report.json"), load_average()
-        usage = run_child([python(), "-c", RUN, tables, f"{scratch}/corpus", str(report)],
-                          environment={"PYTHONPATH": str(tree)}, log=Path(scratch, "log"))
+        load, corpus = load_average(), Path(scratch, "corpus")
+        usage = run_child([python(), str(tree / "jobs" / "ingest.py"), "--input", tables, "--output", str(corpus),
+                           *SETTINGS], environment={"PYTHONPATH": str(tree)}, folder=tree, log=Path(scratch, "log"))
         if usage.returncode:
             print(Path(scratch, "log").read_text(), file=sys.stderr)
             raise SystemExit(f"the ingest by '{tree}' failed")
-        found: dict[str, Any] = json.loads(report.read_text())
-    seconds = found.pop("seconds")
-    return {**found, **{stage: seconds.get(stage) for stage in (*STAGES, "total")},
-            "documents a second": round(found["read"] / seconds["total"]), "peak GB": usage.peak_bytes / 1e9,
+        manifest = json.loads((corpus / "corpus.json").read_text())
+    return {**{name: manifest[name] for name in COMPARED}, "seconds": usage.seconds,
+            "documents a second": round(manifest["read"] / usage.seconds), "peak GB": usage.peak_bytes / 1e9,
             "load": load}
 
 
@@ -69,21 +53,21 @@ def main() -> None:
         for name, tree in trees.items():
             rows.append({"revision": name, "run": repeat + 1, **measured(tree, tables)})
             print(rows[-1], file=sys.stderr, flush=True)
-    if len({(row["fingerprint"], row["vocabulary_fingerprint"]) for row in rows}) > 1:
+    if len({tuple(row[name] for name in COMPARED) for row in rows}) > 1:
         raise SystemExit("the corpora differ")
     report(rows, about, os.path.basename(tables.rstrip("/")))
 
 
 def report(rows: list[dict[str, Any]], about: dict[str, Any], name: str) -> None:
     """Write the table and the numbers."""
-    best = {which: min(row["total"] for row in rows if row["revision"] == which) for which in
+    best = {which: min(row["seconds"] for row in rows if row["revision"] == which) for which in
             dict.fromkeys(row["revision"] for row in rows)}
     ratio = f" This revision is {best['other'] / best['this']:.2f} times as fast." if len(best) > 1 else ""
     write_json(RESULTS / f"ingest-{name}.json", {"about": about, "rows": rows, "finished": time.strftime("%F %T UTC")})
-    columns = ["revision", "run", "read", "kept", *STAGES[1:], "total", "documents a second", "peak GB", "load"]
+    columns = ["revision", "run", "read", "kept", "seconds", "documents a second", "peak GB", "load"]
     RESULTS.joinpath(f"ingest-{name}.md").write_text(
-        f"Revision {about['revision']}, {about['machine']['cores']} cores, {about['date']}. Seconds of the stages; the "
-        f"corpora are the same.{ratio}\n\n" + markdown_table(rows, columns))
+        f"Revision {about['revision']}, {about['machine']['cores']} cores, {about['date']}. Seconds of the whole "
+        f"command; the corpora are the same.{ratio}\n\n" + markdown_table(rows, columns))
 
 
 if __name__ == "__main__":
