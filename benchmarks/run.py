@@ -83,6 +83,7 @@ BENCHMARKS = {benchmark.name: benchmark for benchmark in (
     Benchmark("seeds", "themes of one's own: words kept, and what they cost", ("corpus", "themes")),
     Benchmark("growth", "time per document and memory up to ten million documents", ("histories",)),
     Benchmark("executors", "two executors of one core against one, bytes shuffled", ("histories",)),
+    Benchmark("revisions", "fits of the histories by this revision and by another one", ("histories",)),
     Benchmark("ingest", "reading the histories, beside another revision"),
     Benchmark("stages", "a run from archive to report, the time of every stage", ("config", "input")),
 )}
