@@ -26,6 +26,7 @@ from fit_watch import ProcessPeaks, read_documents, slope
 
 DRAWN = "drawn"
 VOCABULARY, TOPICS, NODES, TOPICS_PER_DOCUMENT, CHUNK = 20_000, 100, 290, 3, 250_000
+GROWING = ("microseconds per document", "driver MiB", "largest worker MiB")
 COLUMNS = ["documents", "kind", "k", "words", "seconds", "forecast", "forecast / measured",
            "microseconds per document", "driver MiB", "largest JVM MiB",
            "largest worker MiB", "census", "range", "moments", "solve", "refine", "load", "revision"]
@@ -78,7 +79,8 @@ def fitted(path: Path, documents: int | None, k: int, work: Path) -> dict[str, A
     from spectral_spark import SpectralHDP
     from spectral_spark.engine.choose_corpus import driver_entries
     from spectral_spark.engine.session import start_session
-    from spectral_spark.fit.forecast import CorpusSize, forecast
+    from spectral_spark.fit.forecast import forecast
+    from spectral_spark.fit.kernel_speed import CorpusSize
 
     spark = start_session("growth", master="local[2]", settings={"spark.driver.memory": "4g"})
     spark.sparkContext.setLogLevel("ERROR")
@@ -125,6 +127,12 @@ def row_of(arguments: argparse.Namespace, size: str) -> dict[str, Any]:
     return {"size": size, "kind": "drawn" if drawn else "commit messages", **found}
 
 
+def slope_text(rows: list[dict[str, Any]], of: str) -> str:
+    """How a quantity grows from the first row that has it: small corpora are fitted on the driver, without workers."""
+    having = [row for row in rows if row[of]]
+    return f"{of} {slope(having, of):+.2f}" if len(having) > 1 else f"{of} –"
+
+
 def report(document: dict[str, Any]) -> str:
     rows = sorted(document["rows"], key=lambda row: (row["k"], row["documents"]))
     lines = [markdown_table(rows, COLUMNS)]
@@ -133,9 +141,7 @@ def report(document: dict[str, Any]) -> str:
         real = [row for row in mine if row["kind"] != "drawn"]
         for name, some in (("commit messages", real), ("all rows", mine)):
             if len(some) > 1:
-                slopes = ", ".join(f"{of} {slope(some, of):+.2f}" for of in
-                                   ("microseconds per document", "driver MiB", "largest worker MiB"))
-                lines.append(f"k = {k}, slopes over {name}: {slopes}\n")
+                lines.append(f"k = {k}, slopes over {name}: {', '.join(map(slope_text, [some] * 3, GROWING))}\n")
     return "\n".join(lines)
 
 

@@ -119,7 +119,8 @@ def _time(documents: int, tokens: int, terms: int, wanted: FitSettings, settings
     """How long it would take here, from the speed of the kernels on this machine."""
     from spectral_spark.engine.choose_corpus import SETTING, entries_limit
     from spectral_spark.engine.session import spark_setting
-    from spectral_spark.fit.forecast import CorpusSize, forecast
+    from spectral_spark.fit.forecast import forecast
+    from spectral_spark.fit.kernel_speed import CorpusSize
 
     given = re.fullmatch(r"local\[(\d+)\]", settings.master or "")
     cores = int(given[1]) if given else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1

@@ -1,0 +1,144 @@
+"""How fast the kernels are on this machine: they run over made-up documents like those of a corpus."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from spectral_spark.data.count_batch import CountBatch
+from spectral_spark.data.kernel import Kernel
+from spectral_spark.fit.fit_settings import FitSettings
+from spectral_spark.moments.moment_kernel import MomentKernel
+from spectral_spark.moments.range_finder import RangeKernel
+from spectral_spark.refine.em_kernel import RefineKernel
+from spectral_spark.refine.gibbs import DocumentSample, GibbsSampler, GibbsSettings, likelihood_steps
+from spectral_spark.refine.refine_settings import RefineSettings
+from spectral_spark.refine.refine_state import RefineState
+
+SAMPLE_DOCUMENTS = 512
+SAMPLE_ENTRIES = 1 << 18
+PROBE_SECONDS = 0.4
+SWEPT_WORDS = 1 << 18
+SWEPT_CELLS = 1 << 21
+SETTLING_SWEEPS = 4
+CELL_PASSES = 3.0              # what a sweep does with words by topics takes three times as long as their likelihoods
+
+
+@dataclass(frozen=True)
+class CorpusSize:
+    """What a forecast needs to know of a corpus."""
+
+    documents: int
+    tokens: int
+    vocab_size: int
+    nodes: int = 1
+
+    @property
+    def words_per_document(self) -> float:
+        return self.tokens / max(self.documents, 1)
+
+
+@dataclass(frozen=True)
+class KernelCosts:
+    """Seconds per document on one core of this machine, unless said otherwise."""
+
+    range: float
+    moments: float
+    refine: float
+    sweep: float = 5e-8          # of sampling, per word
+    sweep_cell: float = 5e-9     # and per word of the vocabulary and topic
+
+
+def measure_kernels(size: CorpusSize, settings: FitSettings) -> KernelCosts:
+    """Run the kernels over made-up documents of the corpus's mean length, for about a second in all."""
+    d, p = size.vocab_size, settings.basis_columns(size.vocab_size)
+    k = p // 2 if settings.k == "auto" else int(settings.k)
+    batch = _documents(size)
+    rng = np.random.default_rng(0)
+    basis, factor = rng.standard_normal((d, p)), np.ones(1)
+    topics = rng.dirichlet(np.full(d, 0.1), k).T
+    refine = RefineSettings()
+    tokens = float(size.tokens)
+    with threadpool_limits(1):
+        return KernelCosts(
+            _seconds_per_document(RangeKernel(d, settings.cap), {"probe": basis, "factor": factor}, batch),
+            _seconds_per_document(
+                MomentKernel(d, settings.cap, third=settings.collects_third(p, size.tokens)),
+                {"basis": basis, "factor": factor}, batch,
+            ),
+            _seconds_per_document(
+                RefineKernel(refine.batch_size, refine.inner_iterations),
+                {"statistics": topics * tokens / k, "node_prior": np.full((1, k), 1.0 / k),
+                 "concentration": np.ones(1), "node_weight": np.ones(1), "rate": np.array([0.1]),
+                 "documents": np.array([float(batch.n_documents)])}, batch,
+            ),
+            *_seconds_of_a_sweep(size, k),
+        )
+
+
+def distinct_words(size: CorpusSize) -> float:
+    """Distinct words of a document: text repeats about a quarter of its words, and no word is counted twice."""
+    return max(1.0, min(0.75 * size.words_per_document, float(size.vocab_size)))
+
+
+def _documents(size: CorpusSize) -> CountBatch:
+    """Made-up documents like those of the corpus, fewer where they are long: at most ``SAMPLE_ENTRIES`` words."""
+    rng = np.random.default_rng(0)
+    distinct = min(distinct_words(size), SAMPLE_ENTRIES)
+    n = int(np.clip(SAMPLE_ENTRIES / distinct, 1, SAMPLE_DOCUMENTS))
+    lengths = np.maximum(3, rng.poisson(distinct, n))
+    frequency = 1.0 / (np.arange(size.vocab_size) + 10.0)
+    terms = rng.choice(size.vocab_size, int(lengths.sum()), p=frequency / frequency.sum()).astype(np.int32)
+    starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+    counts = rng.integers(1, 3, len(terms)).astype(float)
+    return CountBatch(starts, terms, counts, np.zeros(n, np.int32), np.arange(n), size.vocab_size)
+
+
+def _seconds_per_document(kernel: Kernel, shared: dict[str, np.ndarray], batch: CountBatch) -> float:
+    accumulator = kernel.start(shared)
+    return _repeated(lambda: accumulator.add(batch)) / batch.n_documents
+
+
+def _seconds_of_a_sweep(size: CorpusSize, k: int) -> tuple[float, float]:
+    """Of one word, and of one cell of words by topics; the documents have a few topics each, as real ones do."""
+    sample, topics = _themed_documents(size, k)
+    state = RefineState.start(topics, np.full(k, 1.0 / k), np.array([-1]), np.zeros(1, int),
+                              float(len(sample.words)), float(sample.documents))
+    settings = GibbsSettings(surplus=0.0, first_total=GibbsSettings.last_total)
+    sampler = GibbsSampler(state, sample, settings, RefineSettings())
+    for _ in range(SETTLING_SWEEPS):
+        sampler.sweep()
+    counts = np.ones((min(size.vocab_size, SWEPT_CELLS // k + 1), k))
+    likelihood = _repeated(lambda: likelihood_steps(counts, settings.smoothing)) / counts.size
+    cells = np.unique(sample.words).size * k * CELL_PASSES * likelihood
+    word = max(_repeated(sampler.sweep) - cells, 0.0) / len(sample.words)
+    return word, CELL_PASSES * likelihood
+
+
+def _themed_documents(size: CorpusSize, k: int) -> tuple[DocumentSample, np.ndarray]:
+    """Made-up documents of up to three topics each, and these topics, of shape (d, k)."""
+    rng, d = np.random.default_rng(0), size.vocab_size
+    length = min(size.words_per_document, float(SWEPT_WORDS))
+    lengths = np.maximum(3, rng.poisson(length, int(np.clip(size.documents, 1, SWEPT_WORDS / length))))
+    topics = rng.gamma(0.05, size=(k, d)) + 1e-9
+    topics /= topics.sum(axis=1, keepdims=True)
+    owner = np.repeat(np.arange(len(lengths)), lengths)
+    drawn = rng.integers(0, k, (len(lengths), 3))[owner, rng.integers(0, 3, len(owner))]
+    words = np.empty(len(owner), np.int32)
+    for topic in np.unique(drawn):
+        mine = np.flatnonzero(drawn == topic)
+        words[mine] = np.minimum(np.searchsorted(np.cumsum(topics[topic]), rng.random(len(mine))), d - 1)
+    indptr = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    return DocumentSample(indptr, words, np.zeros(len(lengths), np.int32)), topics.T
+
+
+def _repeated(call: Callable[[], object]) -> float:
+    call()                              # the first call compiles and touches memory
+    best, end = np.inf, time.perf_counter() + PROBE_SECONDS
+    while time.perf_counter() < end:
+        at = time.perf_counter()
+        call()
+        best = min(best, time.perf_counter() - at)
+    return float(best)
