@@ -1,9 +1,9 @@
 """Posterior means of documents' proportions by Gibbs sampling under fixed topics.
 
-``fold_in.infer`` iterates to a mode: it is quick, and right for documents with many decided words, but a word that
-could be of several topics leaves a little in each of them, so that averages over documents lean away from the truth by
-some tenths of a percent. Sampling has no such bias, and a sweep weighs only the topics that a document has. All random
-numbers come from the document's key.
+``fold_in.infer`` iterates to a mode. It is quick, and accurate for documents whose words are mostly unambiguous; but a
+word that could belong to several topics leaves a little of itself in each of them, which biases averages over documents
+by tenths of a percentage point. Sampling has no such bias, and a sweep only weighs the topics that a document has. All
+random numbers come from the document's key.
 """
 
 from collections.abc import Sequence
