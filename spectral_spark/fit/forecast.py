@@ -1,48 +1,26 @@
 """How long a fit will take and what it will need, from the size of the corpus.
 
-The cost of a document in each pass is measured on this machine: the kernels themselves run over made-up documents of
-the same length. What Spark adds (moving documents to Python, jobs, broadcasts and partial sums) comes from constants
-measured with ``benchmarks/capacity.py``.
+The cost of a document in each pass is measured on this machine (``fit.kernel_costs``). What Spark adds (moving
+documents to Python, jobs, broadcasts and partial sums) comes from constants measured with ``benchmarks/capacity.py``.
 """
 
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
-from spectral_spark.data.count_batch import CountBatch
-from spectral_spark.data.kernel import Kernel
 from spectral_spark.engine.choose_corpus import DRIVER_ENTRIES, driver_holds
 from spectral_spark.engine.memory import MemoryNeed, memory_need
 from spectral_spark.engine.packing import shard_count, task_count
-from spectral_spark.fit.fit_settings import AUTO_BASIS, SAMPLE_WORDS, FitSettings
+from spectral_spark.fit.fit_settings import AUTO_BASIS, FitSettings
+from spectral_spark.fit.kernel_costs import CorpusSize, KernelCosts, measure_kernels
 from spectral_spark.fit.third_step import SAMPLED_ITERATIONS, third_words
-from spectral_spark.moments.moment_kernel import MomentKernel
-from spectral_spark.moments.range_finder import RangeKernel
-from spectral_spark.refine.em_kernel import RefineKernel
-from spectral_spark.refine.gibbs import DocumentSample, GibbsSampler, GibbsSettings
+from spectral_spark.refine.gibbs_settings import GibbsSettings
 from spectral_spark.refine.refine_settings import RefineSettings
-from spectral_spark.refine.refine_state import RefineState
 
-SAMPLE_DOCUMENTS = 512
-SAMPLE_ENTRIES = 1 << 18
-PROBE_SECONDS = 0.4
+__all__ = ["CorpusSize", "Forecast", "KernelCosts", "PassForecast", "SparkRates", "forecast", "measure_kernels"]
 
-
-@dataclass(frozen=True)
-class CorpusSize:
-    """What a forecast needs to know of a corpus."""
-
-    documents: int
-    tokens: int
-    vocab_size: int
-    nodes: int = 1
-
-    @property
-    def words_per_document(self) -> float:
-        return self.tokens / max(self.documents, 1)
+CHECKED_DOCUMENTS = 4096     # of the sample that candidates and finished topics are tried on
 
 
 @dataclass(frozen=True)
@@ -92,7 +70,6 @@ class Forecast:
     passes: tuple[PassForecast, ...]
     memory: MemoryNeed
     cores: int
-    notes: tuple[str, ...] = field(default=())
 
     @property
     def seconds(self) -> float:
@@ -107,43 +84,6 @@ class Forecast:
         return max(total, key=lambda name: total[name])
 
 
-@dataclass(frozen=True)
-class KernelCosts:
-    """Seconds per document on one core of this machine."""
-
-    range: float
-    moments: float
-    refine: float
-    sweep: float = 5e-8          # per word, of sampling
-
-
-def measure_kernels(size: CorpusSize, settings: FitSettings) -> KernelCosts:
-    """Run the kernels over made-up documents of the corpus's mean length, for about a second in all."""
-    d, p = size.vocab_size, settings.basis_columns(size.vocab_size)
-    k = p // 2 if settings.k == "auto" else int(settings.k)
-    batch = _documents(size)
-    rng = np.random.default_rng(0)
-    basis, factor = rng.standard_normal((d, p)), np.ones(1)
-    topics = rng.dirichlet(np.full(d, 0.1), k).T
-    refine = RefineSettings()
-    tokens = float(size.tokens)
-    with threadpool_limits(1):
-        return KernelCosts(
-            _seconds_per_document(RangeKernel(d, settings.cap), {"probe": basis, "factor": factor}, batch),
-            _seconds_per_document(
-                MomentKernel(d, settings.cap, third=settings.collects_third(p, size.tokens)),
-                {"basis": basis, "factor": factor}, batch,
-            ),
-            _seconds_per_document(
-                RefineKernel(refine.batch_size, refine.inner_iterations),
-                {"statistics": topics * tokens / k, "node_prior": np.full((1, k), 1.0 / k),
-                 "concentration": np.ones(1), "node_weight": np.ones(1), "rate": np.array([0.1]),
-                 "documents": np.array([float(batch.n_documents)])}, batch,
-            ),
-            _seconds_per_word(topics, batch),
-        )
-
-
 def forecast(
     size: CorpusSize, settings: FitSettings, cores: int, *, executors: int = 1, costs: KernelCosts | None = None,
     rates: SparkRates | None = None, driver_entries: int = DRIVER_ENTRIES,
@@ -153,126 +93,163 @@ def forecast(
     ``driver_entries`` is the Spark setting ``spark.spectral.driverEntries``, which decides where the fit runs.
     """
     costs, rates = costs or measure_kernels(size, settings), rates or SparkRates()
-    d, p = size.vocab_size, settings.basis_columns(size.vocab_size)
-    k = min(p // 2, AUTO_BASIS // 2) if settings.k == "auto" else int(settings.k)
-    n, entries = size.documents, size.documents * _distinct(size)
-    tasks = task_count(shard_count(n), cores)
-    threads = 1.0 + rates.further_thread * (max(cores // executors, 1) - 1)         # of the driver's machine
-    on_driver = driver_holds(driver_entries, entries, d)
-    scan = entries * 4 + n * 20
+    on_driver = driver_holds(driver_entries, size.documents * size.distinct_words, size.vocab_size)
+    fit = _PlannedFit(size, settings, _Machine(size, cores, executors, rates, on_driver), costs)
+    passes = (*fit.spectral(), *fit.sampling(), *fit.refining())
+    return Forecast(passes, memory_need(size.vocab_size, fit.columns, fit.k, size.nodes, third=fit.third), cores)
 
-    def one_pass(name: str, per_document: float, state: int, shared: int, share: float = 1.0) -> PassForecast:
-        if on_driver:
-            return PassForecast(name, share * n * per_document / threads, "kernel")
-        parts = {
+
+@dataclass(frozen=True)
+class _Machine:
+    """Where a corpus is worked on, and what a pass over it takes there."""
+
+    size: CorpusSize
+    cores: int
+    executors: int
+    rates: SparkRates
+    on_driver: bool
+
+    @property
+    def threads(self) -> float:
+        """The speed of the driver's threads, in units of one."""
+        return 1.0 + self.rates.further_thread * (max(self.cores // self.executors, 1) - 1)
+
+    @property
+    def entries(self) -> float:
+        """(word, count) entries of all documents."""
+        return self.size.documents * self.size.distinct_words
+
+    def one_pass(self, name: str, per_document: float, state: int, shared: int, share: float = 1.0) -> PassForecast:
+        """A pass over a share of the documents, with so many bytes of partial sums and of broadcasts."""
+        n, cores, rates = self.size.documents, self.cores, self.rates
+        if self.on_driver:
+            return PassForecast(name, share * n * per_document / self.threads, "kernel")
+        return _slowest(name, {
             "kernel": share * n * per_document / cores,
-            "moving documents": share * scan * rates.scan_byte / cores,
-            "shipping partial sums": rates.ship_byte * state * tasks / min(cores, executors * 4),
-            "broadcast": rates.broadcast_byte * shared * (1 + np.log2(max(executors, 1))),
+            "moving documents": share * (self.entries * 4 + n * 20) * rates.scan_byte / cores,
+            "shipping partial sums": self._shipping(state * task_count(shard_count(n), cores)),
+            "broadcast": self._broadcast(shared),
             "starting jobs": rates.job,
-        }
-        return PassForecast(name, float(sum(parts.values())), max(parts, key=lambda part: parts[part]))
+        })
 
-    packing = rates.job + entries * rates.fetch_entry if on_driver else (
-        3 * rates.job + (entries * rates.pack_entry + n * rates.pack_document) / cores
-    )
-    words, third = 8 * d * p, settings.collects_third(p, size.tokens)
-    sampled = min(1.0, third_words(p) / max(size.tokens, 1))          # share of the words that stand for third moments
-    solve = rates.solve * max(1.0, (k / 100) ** 4)
-    if not third:
-        solve = SAMPLED_ITERATIONS / 3 * (              # it settles long before the last one
-            rates.contract_entry * sampled * entries * k + rates.multiply * (2 * d * k * k + 10 * k**3)
-        ) / threads
-    steps = [
-        PassForecast("inspect", rates.job + entries * rates.read_entry / cores, "reading"),
-        PassForecast("pack", packing, "packing"),
-        *(one_pass(f"range {i + 1}", costs.range, words, words) if third else
-          PassForecast(f"range {i + 1}", sampled * n * costs.range / threads, "kernel")
-          for i in range(settings.range_passes_at_most(p, size.tokens))),
-        *((one_pass("rank", 2 * costs.range, words, words),) if settings.grows_basis else ()),
-        one_pass("moments", costs.moments, words + 8 * p**3 // 6 if third else 4 * p * p + 24 * d, words),
-        PassForecast("solve", solve * (4 if settings.scores_candidates else 1), "solver"),
-    ]
-    sample = min(1.0, 4096 / max(n, 1))
-    if settings.scores_candidates:
-        steps.append(one_pass("choose", 12 * costs.refine, 0, 4 * 8 * d * k, sample / 2))
-    if settings.explores:
-        searched, everywhere = settings.search_words(k, size.tokens), settings.samples_all(size.tokens)
-        draws = GibbsSettings(settings.sweeps(size.tokens), only_search=everywhere).draws(k, searched)
-        sample_entries = entries * searched / max(size.tokens, 1)
-        fetching = 0.0 if on_driver else rates.job + sample_entries * rates.read_entry
-        sweeping = draws * costs.sweep / threads
-        steps.append(PassForecast("sampling", fetching + sweeping, "sampling"))
-        if everywhere and on_driver:
-            drawing = settings.corpus_sweeps(size.tokens) * size.tokens * costs.sweep / threads
-            steps.append(PassForecast("sampling all", drawing, "sampling"))
-        elif everywhere:
-            steps.append(_corpus_sweeps(size, settings.corpus_sweeps(size.tokens), k, cores, executors, costs, rates))
-    rounds = RefineSettings.for_corpus(1, n / shard_count(n), explored=settings.explores).rounds
-    for number in range(settings.passes(size.tokens)):
-        for turn in range(rounds):
-            steps.append(one_pass(f"refine {number + 1}.{turn + 1}", costs.refine, 8 * d * k, 8 * d * k, 1 / rounds))
-    for _ in range(settings.settling(size.tokens)):
-        steps.append(one_pass("settle", costs.refine, 8 * d * k, 8 * d * k))
-    steps.append(one_pass("check", 3 * costs.refine, 0, 8 * d * (k + 8), sample))
-    return Forecast(tuple(steps), memory_need(d, p, k, size.nodes, third=third), cores)
+    def packing(self) -> PassForecast:
+        rates = self.rates
+        seconds = rates.job + self.entries * rates.fetch_entry if self.on_driver else (
+            3 * rates.job + (self.entries * rates.pack_entry + self.size.documents * rates.pack_document) / self.cores
+        )
+        return PassForecast("pack", seconds, "packing")
+
+    def sweeps(self, sweeps: int, k: int, costs: KernelCosts) -> PassForecast:
+        """Sweeps over all words; on executors, each takes every word and its topic to Python and back."""
+        words, cells, rates, cores = self.size.tokens, self.size.vocab_size * k, self.rates, self.cores
+        if self.on_driver:
+            return PassForecast("sampling all", sweeps * words * costs.sweep / self.threads, "sampling")
+        one = _slowest("sampling all", {
+            "sampling": words * costs.sweep / cores,
+            "moving documents": 2 * (words * 3 + self.size.documents * 16) * rates.scan_byte / cores,
+            "shipping partial sums": self._shipping(
+                3 * min(cells * task_count(shard_count(self.size.documents), cores), words)
+            ),
+            "broadcast": self._broadcast(2 * cells),
+            "starting jobs": 2 * rates.job,
+        })
+        return PassForecast(one.name, sweeps * one.seconds, one.bottleneck)
+
+    def _shipping(self, size: float) -> float:
+        return self.rates.ship_byte * size / min(self.cores, self.executors * 4)
+
+    def _broadcast(self, size: float) -> float:
+        return self.rates.broadcast_byte * size * float(1 + np.log2(max(self.executors, 1)))
 
 
-def _corpus_sweeps(
-    size: CorpusSize, sweeps: int, k: int, cores: int, executors: int, costs: KernelCosts, rates: SparkRates
-) -> PassForecast:
-    """Sweeps over all words on executors: each takes every word and its topic to Python and back."""
-    words, cells = size.tokens, size.vocab_size * k
-    tasks = task_count(shard_count(size.documents), cores)
-    parts = {
-        "sampling": words * costs.sweep / cores,
-        "moving documents": 2 * (words * 3 + size.documents * 16) * rates.scan_byte / cores,
-        "shipping partial sums": rates.ship_byte * 3 * min(cells * tasks, words) / min(cores, executors * 4),
-        "broadcast": rates.broadcast_byte * 2 * cells * (1 + np.log2(max(executors, 1))),
-        "starting jobs": 2 * rates.job,
-    }
-    return PassForecast("sampling all", sweeps * float(sum(parts.values())), max(parts, key=lambda part: parts[part]))
+@dataclass(frozen=True)
+class _PlannedFit:
+    """The steps of a fit in their order."""
+
+    size: CorpusSize
+    settings: FitSettings
+    machine: _Machine
+    costs: KernelCosts
+
+    @property
+    def columns(self) -> int:
+        """Columns p of the basis."""
+        return self.settings.basis_columns(self.size.vocab_size)
+
+    @property
+    def k(self) -> int:
+        return min(self.columns // 2, AUTO_BASIS // 2) if self.settings.k == "auto" else int(self.settings.k)
+
+    @property
+    def third(self) -> bool:
+        """Whether third moments of all documents are collected."""
+        return self.settings.collects_third(self.columns, self.size.tokens)
+
+    @property
+    def _sampled(self) -> float:
+        """The share of the words that stands for third moments which are not collected."""
+        return min(1.0, third_words(self.columns) / max(self.size.tokens, 1))
+
+    @property
+    def _checked(self) -> float:
+        """The share of the documents that candidates and finished topics are tried on."""
+        return min(1.0, CHECKED_DOCUMENTS / max(self.size.documents, 1))
+
+    def spectral(self) -> Iterator[PassForecast]:
+        """From the documents to the solved topics."""
+        machine, costs, rates, settings = self.machine, self.costs, self.machine.rates, self.settings
+        d, p = self.size.vocab_size, self.columns
+        words = 8 * d * p
+        yield PassForecast("inspect", rates.job + machine.entries * rates.read_entry / machine.cores, "reading")
+        yield machine.packing()
+        for number in range(1, settings.range_passes_at_most(p, self.size.tokens) + 1):
+            yield machine.one_pass(f"range {number}", costs.range, words, words) if self.third else PassForecast(
+                f"range {number}", self._sampled * self.size.documents * costs.range / machine.threads, "kernel"
+            )
+        if settings.grows_basis:
+            yield machine.one_pass("rank", 2 * costs.range, words, words)
+        state = words + 8 * p**3 // 6 if self.third else 4 * p * p + 24 * d
+        yield machine.one_pass("moments", costs.moments, state, words)
+        yield PassForecast("solve", self._solving() * (4 if settings.scores_candidates else 1), "solver")
+        if settings.scores_candidates:
+            yield machine.one_pass("choose", 12 * costs.refine, 0, 4 * 8 * d * self.k, self._checked / 2)
+
+    def _solving(self) -> float:
+        """Seconds of one solution."""
+        rates, d, k = self.machine.rates, self.size.vocab_size, self.k
+        if self.third:
+            return rates.solve * max(1.0, (k / 100) ** 4)
+        product = rates.contract_entry * self._sampled * self.machine.entries * k
+        product += rates.multiply * (2 * d * k * k + 10 * k**3)
+        return SAMPLED_ITERATIONS / 3 * product / self.machine.threads      # it settles long before the last one
+
+    def sampling(self) -> Iterator[PassForecast]:
+        """Gibbs sampling: in a sample and, of large corpora, in all documents."""
+        settings, machine, tokens, k = self.settings, self.machine, self.size.tokens, self.k
+        if not settings.explores:
+            return
+        searched, everywhere = settings.search_words(k, tokens), settings.samples_all(tokens)
+        draws = GibbsSettings(settings.sweeps(tokens), only_search=everywhere).draws(k, searched)
+        entries = machine.entries * searched / max(tokens, 1)
+        fetching = 0.0 if machine.on_driver else machine.rates.job + entries * machine.rates.read_entry
+        yield PassForecast("sampling", fetching + draws * self.costs.sweep / machine.threads, "sampling")
+        if everywhere:
+            yield machine.sweeps(settings.corpus_sweeps(tokens), k, self.costs)
+
+    def refining(self) -> Iterator[PassForecast]:
+        """Passes of EM, and the check at the end."""
+        settings, machine, tokens, n = self.settings, self.machine, self.size.tokens, self.size.documents
+        topics = 8 * self.size.vocab_size * self.k
+        rounds = RefineSettings.for_corpus(1, n / shard_count(n), explored=settings.explores).rounds
+        for number in range(1, settings.passes(tokens) + 1):
+            for turn in range(1, rounds + 1):
+                yield machine.one_pass(f"refine {number}.{turn}", self.costs.refine, topics, topics, 1 / rounds)
+        for _ in range(settings.settling(tokens)):
+            yield machine.one_pass("settle", self.costs.refine, topics, topics)
+        checked = 8 * self.size.vocab_size * (self.k + 8)
+        yield machine.one_pass("check", 3 * self.costs.refine, 0, checked, self._checked)
 
 
-def _distinct(size: CorpusSize) -> float:
-    """Distinct words of a document: text repeats about a quarter of its words, and no word is counted twice."""
-    return max(1.0, min(0.75 * size.words_per_document, float(size.vocab_size)))
-
-
-def _documents(size: CorpusSize) -> CountBatch:
-    """Made-up documents like those of the corpus, fewer where they are long: at most ``SAMPLE_ENTRIES`` words."""
-    rng = np.random.default_rng(0)
-    distinct = min(_distinct(size), SAMPLE_ENTRIES)
-    n = int(np.clip(SAMPLE_ENTRIES / distinct, 1, SAMPLE_DOCUMENTS))
-    lengths = np.maximum(3, rng.poisson(distinct, n))
-    frequency = 1.0 / (np.arange(size.vocab_size) + 10.0)
-    terms = rng.choice(size.vocab_size, int(lengths.sum()), p=frequency / frequency.sum()).astype(np.int32)
-    starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
-    counts = rng.integers(1, 3, len(terms)).astype(float)
-    return CountBatch(starts, terms, counts, np.zeros(n, np.int32), np.arange(n), size.vocab_size)
-
-
-def _seconds_per_document(kernel: Kernel, shared: dict[str, np.ndarray], batch: CountBatch) -> float:
-    accumulator = kernel.start(shared)
-    return _repeated(lambda: accumulator.add(batch)) / batch.n_documents
-
-
-def _seconds_per_word(topics: np.ndarray, batch: CountBatch) -> float:
-    state = RefineState.start(
-        topics, np.full(topics.shape[1], 1.0 / topics.shape[1]), np.array([-1]), np.zeros(1, int),
-        float(batch.counts.sum()), float(batch.n_documents),
-    )
-    sample = DocumentSample.from_batches([batch], SAMPLE_WORDS)
-    explorer = GibbsSampler(state, sample, GibbsSettings(surplus=0.0), RefineSettings())
-    explorer.sweep()
-    return _repeated(explorer.sweep) / max(len(sample.words), 1)
-
-
-def _repeated(call: Callable[[], object]) -> float:
-    call()                              # the first call compiles and touches memory
-    best, end = np.inf, time.perf_counter() + PROBE_SECONDS
-    while time.perf_counter() < end:
-        at = time.perf_counter()
-        call()
-        best = min(best, time.perf_counter() - at)
-    return float(best)
+def _slowest(name: str, parts: dict[str, float]) -> PassForecast:
+    """A pass that consists of these parts, in seconds."""
+    return PassForecast(name, float(sum(parts.values())), max(parts, key=lambda part: parts[part]))

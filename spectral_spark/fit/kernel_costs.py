@@ -1,0 +1,118 @@
+"""What a document costs in each pass on this machine: the kernels themselves run over made-up documents."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from spectral_spark.data.count_batch import CountBatch
+from spectral_spark.data.kernel import Kernel
+from spectral_spark.fit.fit_settings import SAMPLE_WORDS, FitSettings
+from spectral_spark.moments.moment_kernel import MomentKernel
+from spectral_spark.moments.range_finder import RangeKernel
+from spectral_spark.refine.em_kernel import RefineKernel
+from spectral_spark.refine.gibbs import DocumentSample, GibbsSampler
+from spectral_spark.refine.gibbs_settings import GibbsSettings
+from spectral_spark.refine.refine_settings import RefineSettings
+from spectral_spark.refine.refine_state import RefineState
+
+SAMPLE_DOCUMENTS = 512
+SAMPLE_ENTRIES = 1 << 18
+PROBE_SECONDS = 0.4
+
+
+@dataclass(frozen=True)
+class CorpusSize:
+    """What a forecast needs to know of a corpus."""
+
+    documents: int
+    tokens: int
+    vocab_size: int
+    nodes: int = 1
+
+    @property
+    def words_per_document(self) -> float:
+        return self.tokens / max(self.documents, 1)
+
+    @property
+    def distinct_words(self) -> float:
+        """Distinct words of a document: text repeats about a quarter of its words, and no word is counted twice."""
+        return max(1.0, min(0.75 * self.words_per_document, float(self.vocab_size)))
+
+
+@dataclass(frozen=True)
+class KernelCosts:
+    """Seconds per document on one core of this machine."""
+
+    range: float
+    moments: float
+    refine: float
+    sweep: float = 5e-8          # per word, of sampling
+
+
+def measure_kernels(size: CorpusSize, settings: FitSettings) -> KernelCosts:
+    """Run the kernels over made-up documents of the corpus's mean length, for about a second in all."""
+    d, p = size.vocab_size, settings.basis_columns(size.vocab_size)
+    k = p // 2 if settings.k == "auto" else int(settings.k)
+    batch = _documents(size)
+    rng = np.random.default_rng(0)
+    basis, factor = rng.standard_normal((d, p)), np.ones(1)
+    topics = rng.dirichlet(np.full(d, 0.1), k).T
+    refine = RefineSettings()
+    tokens = float(size.tokens)
+    with threadpool_limits(1):
+        return KernelCosts(
+            _seconds_per_document(RangeKernel(d, settings.cap), {"probe": basis, "factor": factor}, batch),
+            _seconds_per_document(
+                MomentKernel(d, settings.cap, third=settings.collects_third(p, size.tokens)),
+                {"basis": basis, "factor": factor}, batch,
+            ),
+            _seconds_per_document(
+                RefineKernel(refine.batch_size, refine.inner_iterations),
+                {"statistics": topics * tokens / k, "node_prior": np.full((1, k), 1.0 / k),
+                 "concentration": np.ones(1), "node_weight": np.ones(1), "rate": np.array([0.1]),
+                 "documents": np.array([float(batch.n_documents)])}, batch,
+            ),
+            _seconds_per_word(topics, batch),
+        )
+
+
+def _documents(size: CorpusSize) -> CountBatch:
+    """Made-up documents like those of the corpus, fewer where they are long: at most ``SAMPLE_ENTRIES`` words."""
+    rng = np.random.default_rng(0)
+    distinct = min(size.distinct_words, SAMPLE_ENTRIES)
+    n = int(np.clip(SAMPLE_ENTRIES / distinct, 1, SAMPLE_DOCUMENTS))
+    lengths = np.maximum(3, rng.poisson(distinct, n))
+    frequency = 1.0 / (np.arange(size.vocab_size) + 10.0)
+    terms = rng.choice(size.vocab_size, int(lengths.sum()), p=frequency / frequency.sum()).astype(np.int32)
+    starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+    counts = rng.integers(1, 3, len(terms)).astype(float)
+    return CountBatch(starts, terms, counts, np.zeros(n, np.int32), np.arange(n), size.vocab_size)
+
+
+def _seconds_per_document(kernel: Kernel, shared: dict[str, np.ndarray], batch: CountBatch) -> float:
+    accumulator = kernel.start(shared)
+    return _repeated(lambda: accumulator.add(batch)) / batch.n_documents
+
+
+def _seconds_per_word(topics: np.ndarray, batch: CountBatch) -> float:
+    state = RefineState.start(
+        topics, np.full(topics.shape[1], 1.0 / topics.shape[1]), np.array([-1]), np.zeros(1, int),
+        float(batch.counts.sum()), float(batch.n_documents),
+    )
+    sample = DocumentSample.from_batches([batch], SAMPLE_WORDS)
+    explorer = GibbsSampler(state, sample, GibbsSettings(surplus=0.0), RefineSettings())
+    explorer.sweep()
+    return _repeated(explorer.sweep) / max(len(sample.words), 1)
+
+
+def _repeated(call: Callable[[], object]) -> float:
+    call()                              # the first call compiles and touches memory
+    best, end = np.inf, time.perf_counter() + PROBE_SECONDS
+    while time.perf_counter() < end:
+        at = time.perf_counter()
+        call()
+        best = min(best, time.perf_counter() - at)
+    return float(best)
