@@ -16,7 +16,7 @@ from spectral_spark.moments.variance_components import VarianceKernel, variance_
 from spectral_spark.tree.random_effects import VarianceComponents
 
 NODE_STATES_LIMIT = 256 << 20
-CHEAP_NODE_SUMS = 64 << 20                          # bytes of the nodes' sums during the pass, which nobody asked for
+CHEAP_NODE_SUMS = 64 << 20                          # bytes of the nodes' sums during the pass, if nobody asked for them
 GROUP_LIMIT, GROUPS_LIMIT = 512, 64 << 20           # groups whose statistics are kept; bytes if nobody asked for them
 FEW_GROUPS = 64
 

@@ -92,7 +92,7 @@ def plan(settings: Namespace) -> list[str]:
             passes, columns, wanted.sweeps(tokens), wanted.corpus_sweeps(tokens),
             settles=wanted.settles_basis(columns, tokens),
         ),
-        *([f"give {number_of_topics(wanted.seeds)} topics the words of their own"] if wanted.seeds else ()),
+        *([f"give {number_of_topics(wanted.seeds)} topics words of their own"] if wanted.seeds else ()),
         f"write the model to '{settings.model}'",
         f"memory: about {need.driver / GIB:.1f} GiB on the driver, {need.worker / GIB:.1f} GiB in each Python worker",
         *(_time(train, tokens, manifest["terms"], wanted, settings) if settings.dry_run else ()),
