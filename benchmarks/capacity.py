@@ -20,7 +20,7 @@ from made_up import WORDS, estimator, write_corpus
 
 from spectral_spark.engine.session import start_session
 from spectral_spark.fit.forecast import Forecast, forecast
-from spectral_spark.fit.kernel_speed import CorpusSize, KernelCosts, measure_kernels
+from spectral_spark.fit.kernel_costs import CorpusSize, KernelCosts, measure_kernels
 
 VOCABULARY = 5_000
 CLUSTERS = ((1_000_000, 10_000, 16, 4), (100_000_000, 100_000, 256, 64), (1_000_000_000, 100_000, 1024, 256))

@@ -80,7 +80,7 @@ def fitted(path: Path, documents: int | None, k: int, work: Path) -> dict[str, A
     from spectral_spark.engine.choose_corpus import driver_entries
     from spectral_spark.engine.session import start_session
     from spectral_spark.fit.forecast import forecast
-    from spectral_spark.fit.kernel_speed import CorpusSize
+    from spectral_spark.fit.kernel_costs import CorpusSize
 
     spark = start_session("growth", master="local[2]", settings={"spark.driver.memory": "4g"})
     spark.sparkContext.setLogLevel("ERROR")

@@ -8,6 +8,7 @@ import numpy as np
 
 from spectral_spark.data.count_batch import CountBatch, selected_documents
 from spectral_spark.engine.corpus import CountedCorpus
+from spectral_spark.engine.sparse_rows import whole
 from spectral_spark.tree.census import Census
 from spectral_spark.tree.nodes import DocumentTree
 
@@ -45,4 +46,4 @@ def _summed(kernel: Any, shared: Mapping[str, np.ndarray], batches: tuple[CountB
     accumulator = kernel.start(shared)
     for batch in batches:
         accumulator.add(batch)
-    return dict(accumulator.arrays())
+    return whole(accumulator.arrays())

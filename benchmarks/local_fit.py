@@ -16,6 +16,7 @@ from local_corpus import LocalPacked
 
 from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.engine.corpus import CountedCorpus
+from spectral_spark.engine.sparse_rows import whole
 from spectral_spark.fit.basis_step import find_basis
 from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
@@ -65,14 +66,14 @@ def read_corpus(
     tree = DocumentTree.from_paths(set(paths))
     place = {path: node for node, path in enumerate(tree.paths)}
     terms, counts = (table[name].combine_chunks() for name in ("terms", "counts"))
-    whole = CountBatch(
+    everything = CountBatch(
         terms.offsets.to_numpy().astype(np.int64), terms.flatten().to_numpy().astype(np.int32),
         counts.flatten().to_numpy().astype(float), np.array([place[path] for path in paths], np.int32),
         np.random.default_rng(1).integers(2**62, size=len(paths)), words,
     )
-    order = np.argsort(whole.keys)
+    order = np.argsort(everything.keys)
     rest = order[validation:]
-    return LocalCorpus(take(whole, rest[:documents]), take(whole, order[:validation]), tree)
+    return LocalCorpus(take(everything, rest[:documents]), take(everything, order[:validation]), tree)
 
 
 def loop(kernel: Any, shared: Mapping[str, np.ndarray], batches: list[CountBatch]) -> dict[str, np.ndarray]:
@@ -80,7 +81,7 @@ def loop(kernel: Any, shared: Mapping[str, np.ndarray], batches: list[CountBatch
     accumulator = kernel.start(shared)
     for batch in batches:
         accumulator.add(batch)
-    return dict(accumulator.arrays())
+    return whole(accumulator.arrays())
 
 
 def collect(

@@ -20,6 +20,7 @@ import other_solution
 from common import RESULTS, context, markdown_table, write_json
 
 from spectral_spark.data.count_batch import CountBatch, selected_documents
+from spectral_spark.engine.sparse_rows import whole
 from spectral_spark.evaluate.recovery import recovery
 from spectral_spark.ingest.simulate import SimulatedCorpus, random_topics, simulate_hdp
 from spectral_spark.moments.moment_plan import MomentPlan
@@ -122,7 +123,7 @@ def _pass(kernel: Any, shared: Mapping[str, np.ndarray], documents: CountBatch) 
     numbers = np.arange(documents.n_documents)
     for start in range(0, documents.n_documents, BATCH):
         accumulator.add(selected_documents(documents, (numbers >= start) & (numbers < start + BATCH)))
-    return dict(accumulator.arrays())
+    return whole(accumulator.arrays())
 
 
 def solver_errors(setting: Setting, seed: int, other: ModuleType | None) -> list[dict[str, Any]]:

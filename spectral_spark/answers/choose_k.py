@@ -34,6 +34,7 @@ from spectral_spark.fit.fit_topics import refined_topics
 from spectral_spark.fit.fitted_topics import Topics
 from spectral_spark.fit.moment_step import collect_moments
 from spectral_spark.fit.planned_passes import planned_passes
+from spectral_spark.fit.seed_step import check_seeds
 from spectral_spark.fit.solve_step import solve_moments
 from spectral_spark.fit.stability import SAME_TOPIC
 from spectral_spark.fit.third_step import sample_for_solving
@@ -70,11 +71,12 @@ class ChoiceInput:
 
 @dataclass(frozen=True, eq=False)
 class _Start:
-    """What all fits to the same documents begin with."""
+    """What all fits to the same documents begin with; ``vocabulary`` tells where the words of seeds are."""
 
     basis: Basis
     moments: MomentState
     documents: KeptSample | None
+    vocabulary: tuple[str, ...] | None
 
 
 @one_thread
@@ -91,12 +93,13 @@ def choose_k(
     stable : the share of topics that must come back from another seed.
     """
     _check(ks, settings)
+    numbers = [int(k) for k in ks if k != AUTO]
+    check_seeds(replace(settings, k=min(numbers, default=AUTO)), given.vocabulary)
     train, test, words = _divided(given)
     run = FitRun(progress or Progress())
     parts = {name: _part(given, train, name) for name in ("all", "first half", "second half")}
     size = len(given.vocabulary) if given.vocabulary else given.vocab_size
     source = inspect_documents(parts["all"], given.columns, layers=settings.tree_layers, vocab_size=size)
-    numbers = [int(k) for k in ks if k != AUTO]
     wide = replace(settings, k=max(numbers) if numbers else AUTO)
     width = wide.basis_columns(source.vocab_size)
     check_memory(source.rows, source.vocab_size, width, train.sparkSession, k=max(numbers, default=None),
@@ -117,17 +120,24 @@ def choose_k(
             seconds = {k: seconds[k] + spent[k] for k in asked}
     scored = {k: _scored(found[0], paths) for k, found in models.items()}
     measured = _measured(scored, parts["all"], test, given.columns, run.progress, settings.seed)
-    results = []
-    for k, name in asked.items():
-        first, second = models[k]
-        results.append(KResult(
-            k=int(first.topics.shape[1]), asked=name, **measured[k],
-            exclusivity=float(topic_exclusivity(first.topics).mean()),
-            seed_return=float(returning(first.topics, second.topics).mean()),
-            half_return=float(returning(halves[0][k][0].topics, halves[1][k][0].topics).mean()),
-            seconds=round(seconds[k], 1),
-        ))
-    return recommended(results, stable)
+    return recommended([
+        _result(name, models[k], [found[k][0] for found in halves], measured[k], seconds[k])
+        for k, name in asked.items()
+    ], stable)
+
+
+def _result(
+    asked: str, seeds: Sequence[Topics], halves: Sequence[Topics], measured: dict[str, float], seconds: float
+) -> KResult:
+    """What is reported about one number of topics: ``seeds`` and ``halves`` are two models each."""
+    first, second = seeds
+    return KResult(
+        k=int(first.topics.shape[1]), asked=asked, **measured,
+        exclusivity=float(topic_exclusivity(first.topics).mean()),
+        seed_return=float(returning(first.topics, second.topics).mean()),
+        half_return=float(returning(halves[0].topics, halves[1].topics).mean()),
+        seconds=round(seconds, 1),
+    )
 
 
 def returning(topics: np.ndarray, others: np.ndarray) -> np.ndarray:
@@ -195,7 +205,8 @@ def _start(
     documents = None if third else sample_for_solving(corpus, settings)
     if basis is None:
         basis = find_basis(corpus, basis_weights(corpus, settings), settings, vocabulary_fingerprint(vocabulary), run)
-    return _Start(basis, collect_moments(corpus, basis, settings, run, source, third=third), documents)
+    moments = collect_moments(corpus, basis, settings, run, source, third=third)
+    return _Start(basis, moments, documents, vocabulary)
 
 
 def _resolved(
@@ -222,8 +233,9 @@ def _fits(
     for k in asked:
         begun = time.perf_counter()
         models[k] = [
-            refined_topics(start.moments, corpus, replace(settings, k=k, seed=seed), run, start.documents)[1]
-            for seed in seeds
+            refined_topics(
+                start.moments, corpus, replace(settings, k=k, seed=seed), run, start.documents, start.vocabulary
+            )[1] for seed in seeds
         ]
         seconds[k] = time.perf_counter() - begun
     return seconds, models

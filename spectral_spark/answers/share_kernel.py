@@ -24,6 +24,7 @@ import numpy as np
 
 from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.data.hashing import GOLDEN_GAMMA, mixed_bits, next_bits
+from spectral_spark.refine.fold_in import possible
 from spectral_spark.refine.posterior_means import sample_documents
 
 _LARGEST_SLOPE = 0.95        # documents that say almost nothing are not scaled up by more than 20
@@ -87,7 +88,7 @@ class ShareAccumulator:
 def prior_slopes(batch: CountBatch, topics: np.ndarray, theta: np.ndarray, concentration: float) -> np.ndarray:
     """How much each document's share of a topic follows the prior share, array of shape (n, k)."""
     document = np.repeat(np.arange(batch.n_documents), np.diff(batch.indptr))
-    chance = topics[batch.terms] * theta[document]
+    chance = possible(topics[batch.terms]) * theta[document]
     chance /= chance.sum(axis=1, keepdims=True)
     chance *= 1.0 - chance
     chance *= batch.counts[:, None]

@@ -9,20 +9,38 @@ if TYPE_CHECKING:
 
     from spectral_spark.ml.hdp import SpectralHDPModel
 
+CORPUS_PARAMETERS = {"termsCol": "terms", "countsCol": "counts", "pathCol": "path", "idCol": "doc_id"}
+
 
 def opened(
     spark: "SparkSession", corpus_path: str, model_path: str, *, kept: bool = False
 ) -> tuple["SpectralHDPModel", "DataFrame"]:
     """The model, and the documents of the corpus in the model's vocabulary; ``kept``: with the columns it carries."""
     from spectral_spark import SpectralHDPModel
+
+    return on_corpus(spark, corpus_path, SpectralHDPModel.load(model_path), kept=kept)
+
+
+def on_corpus(
+    spark: "SparkSession", corpus_path: str, model: "SpectralHDPModel", *, kept: bool = False
+) -> tuple["SpectralHDPModel", "DataFrame"]:
+    """A copy of the model that reads the columns of a corpus, and the documents of that in the model's vocabulary."""
     from spectral_spark.ingest.corpus_store import open_corpus
     from spectral_spark.ingest.translate import in_vocabulary
 
     corpus = open_corpus(spark, corpus_path)
-    model = SpectralHDPModel.load(model_path)
-    columns = {"termsCol": "terms", "countsCol": "counts", "pathCol": "path", "idCol": "doc_id"}
-    model = model.copy({model.getParam(name): value for name, value in columns.items()})
-    return model, in_vocabulary(corpus.documents(kept=kept), corpus.vocabulary, model.words)
+    reading = model.copy({model.getParam(name): value for name, value in CORPUS_PARAMETERS.items()})
+    return reading, in_vocabulary(corpus.documents(kept=kept), corpus.vocabulary, model.words)
+
+
+def with_columns_of(before: "SpectralHDPModel", model: "SpectralHDPModel", names: Iterable[str]) -> "SpectralHDPModel":
+    """The model with these parameters as another one has them, so that columns which were read once are not saved."""
+    for name in names:
+        if before.isSet(name):
+            model.set(model.getParam(name), before.getOrDefault(name))
+        else:
+            model.clear(model.getParam(name))
+    return model
 
 
 def wanted_topics(model: "SpectralHDPModel", asked: Iterable[str] | None) -> set[int]:

@@ -39,6 +39,7 @@ def plan_changes(settings: Namespace, summary: dict[str, Any]) -> list[str]:
 
 def changed_by_table(run: "CommandRun", model: "SpectralHDPModel", settings: Namespace) -> "SpectralHDPModel":
     """The model after the changes; it remembers the version that it stands at now."""
+    from spectral_spark.cli.opened import with_columns_of
     from spectral_spark.ingest.lake_tables import LakeTable, find_table
     from spectral_spark.ml.change_feed import apply_changes, read_changes
 
@@ -51,12 +52,7 @@ def changed_by_table(run: "CommandRun", model: "SpectralHDPModel", settings: Nam
         columns[model.pathCols] = list(known["path_cols"])
     reading = model.copy(columns).setProgress(run.passes)
     changed = reading if feed is None else apply_changes(reading, _with_paths(feed, known))
-    for name in ("textCol", "idCol", "pathCols"):           # the columns of the table are those of this update alone
-        if not model.isSet(name):
-            changed.clear(changed.getParam(name))
-        else:
-            changed.set(changed.getParam(name), model.getOrDefault(name))
-    return changed.setCorpus(
+    return with_columns_of(model, changed, ("textCol", "idCol", "pathCols")).setCorpus(
         corpus.get("name", ""), corpus.get("dropped", {}), corpus.get("held_out"), corpus.get("cut_words"),
         known | {"version": version},
     )

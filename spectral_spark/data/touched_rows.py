@@ -29,7 +29,7 @@ Rows = np.ndarray | TouchedRows
 
 
 class RowIndex:
-    """Gives the rows that are used places of their own, in the order of their first use."""
+    """Numbers the rows that are in use, in the order of their first use."""
 
     def __init__(self, length: int) -> None:
         self._length, self.used = length, 0 if length >= FEWEST_ROWS else length

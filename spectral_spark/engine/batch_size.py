@@ -19,8 +19,17 @@ def small_batches(spark: SparkSession, width: int) -> Iterator[None]:
 
     A server that does not let its clients change this keeps its own batches.
     """
-    rows = max(1, BATCH_BYTES // (8 * width))
-    before = {}
+    before: dict[str, int] = {}
+    try:
+        _make_smaller(spark, max(1, BATCH_BYTES // (8 * width)), before)
+        yield
+    finally:
+        for name, now in before.items():
+            spark.conf.set(name, str(now))
+
+
+def _make_smaller(spark: SparkSession, rows: int, before: dict[str, int]) -> None:
+    """Limit batches to so many rows; ``before`` gets the settings that were changed, also if another one fails."""
     try:
         for name, usual in _ROWS_PER_BATCH.items():
             now = int(spark.conf.get(name, str(usual)) or usual)
@@ -30,8 +39,3 @@ def small_batches(spark: SparkSession, width: int) -> Iterator[None]:
     except PySparkException as error:
         if not (is_connect(spark) and refused(error)):
             raise
-    try:
-        yield
-    finally:
-        for name, now in before.items():
-            spark.conf.set(name, str(now))

@@ -8,7 +8,7 @@ sweeps are repeated there in one job, with the same random numbers.
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from inspect import signature
 
 import numpy as np
@@ -98,11 +98,16 @@ class ExecutorSweeps(WordSweeps):
         if self._kept.staged:                               # small files would be read by few tasks
             words = words.repartition(cores, F.xxhash64("streams"))
         drawn = _keep(words.mapInArrow(_Sweep(kernel, arrays), _SCHEMA))
-        pieces = drawn.frame.filter("name is not null").select(*COLUMNS)
-        if 4 * cores * sum(array.size for array in sums.values()) > DIRECT_BYTES:
-            pieces = pieces.repartition(cores, "name", "part").mapInArrow(_added, SCHEMA)
-        with small_batches(self._spark, BLOCK_WORDS) if is_connect(self._spark) else nullcontext():
-            add_counts(to_arrow(pieces).to_batches(), sums)
+        try:
+            pieces = drawn.frame.filter("name is not null").select(*COLUMNS)
+            if 4 * cores * sum(array.size for array in sums.values()) > DIRECT_BYTES:
+                pieces = pieces.repartition(cores, "name", "part").mapInArrow(_added, SCHEMA)
+            with small_batches(self._spark, BLOCK_WORDS) if is_connect(self._spark) else nullcontext():
+                add_counts(to_arrow(pieces).to_batches(), sums)
+        except BaseException:
+            with suppress(Exception):                       # a staged copy would stay behind
+                drawn.release()
+            raise
         return drawn
 
 

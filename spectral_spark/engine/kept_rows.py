@@ -41,20 +41,17 @@ class KeptRows:
 
 def keep_rows(frame: DataFrame, level: StorageLevel, what: str) -> KeptRows:
     """Keep the rows of a frame in the way that the session allows; ``what`` they are is for messages."""
-    if not is_connect(frame.sparkSession):
-        kept = frame.persist(level)
-        return KeptRows(kept, kept.unpersist)
     try:
         kept = frame.persist(level)
         return KeptRows(kept, kept.unpersist)
     except PySparkException as error:
-        if not refused(error):
+        if not (is_connect(frame.sparkSession) and refused(error)):
             raise
     return stage_rows(frame, what)
 
 
 def keep_without_plan(frame: DataFrame, level: StorageLevel | None, what: str) -> KeptRows:
-    """The same without the plan that led to the rows, which would otherwise contain all plans before it."""
+    """Keep the rows without the plan that led to them, which otherwise grows from sweep to sweep."""
     spark = frame.sparkSession
     try:
         kept = frame.localCheckpoint(eager=False, storageLevel=level) if level else frame.localCheckpoint(eager=False)
@@ -84,18 +81,18 @@ def stage_rows(frame: DataFrame, what: str) -> KeptRows:
 
 
 def _drop(spark: SparkSession, command: str) -> None:
-    with _even_if_it_stays(command):
+    with _warned_if_left_behind(command):
         spark.sql(command)
 
 
 def _empty(spark: SparkSession, path: str) -> None:
-    """A client cannot delete files of the server's, but write none in their place."""
-    with _even_if_it_stays(path):
+    """Replace the staged rows by none: a client of Spark Connect can overwrite files of its server, not delete them."""
+    with _warned_if_left_behind(path):
         spark.range(0).write.mode("overwrite").parquet(path)
 
 
 @contextmanager
-def _even_if_it_stays(what: str) -> Iterator[None]:
+def _warned_if_left_behind(what: str) -> Iterator[None]:
     try:
         yield
     except PySparkException as error:

@@ -24,7 +24,7 @@ INSIDE_BYTES = 4 << 20           # arrays that travel inside the function
 _ALIGNMENT = 64
 _OURS = __name__.partition(".")[0]
 _uploaded: "WeakKeyDictionary[Any, set[str]]" = WeakKeyDictionary()        # names of files, by session
-_mapped: dict[str, Any] = {}     # in a worker: the value that it used last
+_mapped: dict[str, memoryview] = {}     # in a worker: the file that it used last
 
 
 class UploadedValue(Generic[Value]):
@@ -42,23 +42,26 @@ class UploadedValue(Generic[Value]):
 
     def __call__(self) -> Value:
         if self._value is None:
-            if self._name not in _mapped:
-                _mapped.clear()                             # the arrays of an earlier pass are no longer needed
-                _mapped[self._name] = self._load()
-            self._value = _mapped[self._name]
-        assert self._value is not None
+            value: Value = put_together(self._bare, _file(self._name))
+            self._value = value
         return self._value
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | ({"_value": None} if self._name else {})
 
-    def _load(self) -> Value:
-        from pyspark import SparkFiles
 
-        with open(SparkFiles.get(self._name), "rb") as file:
-            data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
-        value: Value = put_together(self._bare, data)
-        return value
+def _file(name: str) -> memoryview:
+    """The content of an uploaded file, mapped into the memory of this worker.
+
+    Only the bytes are kept for the next task. Another value may have the same arrays and differ in everything else.
+    """
+    from pyspark import SparkFiles
+
+    if name not in _mapped:
+        _mapped.clear()                                     # the arrays of an earlier pass are no longer needed
+        with open(SparkFiles.get(name), "rb") as file:
+            _mapped[name] = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
+    return _mapped[name]
 
 
 @dataclass(frozen=True)

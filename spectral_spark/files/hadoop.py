@@ -4,7 +4,6 @@ No second configuration is needed: credentials, endpoints and connectors are tho
 Spark; where no session runs, there is no JVM to ask, and ``files.paths`` goes to pyarrow instead.
 """
 
-import io
 import re
 import sys
 from collections.abc import Sequence
@@ -15,29 +14,12 @@ import pyarrow as pa
 from pyarrow import fs
 
 from spectral_spark.errors import InputError, StoreError
+from spectral_spark.files.hadoop_streams import HadoopReader, HadoopWriter
+from spectral_spark.files.java_errors import java_errors
 from spectral_spark.files.reachable import check_reachable
 
-_CHUNK = 8 << 20                     # bytes per call: the bridge to the JVM copies them several times
 _RENAMING = {"hdfs", "viewfs", "webhdfs", "swebhdfs", "ofs", "maprfs"}         # where a directory is renamed at once
 _CONDITIONAL = "fs.option.create.conditional.overwrite"     # a put that fails over an object; since Hadoop 3.4.2
-# Causes of failures that people meet when a store is set up, and what to do about them.
-_REMEDIES = (
-    (r"ClassNotFoundException|No FileSystem for scheme|UnsupportedFileSystemException|NoClassDefFoundError",
-     "Spark has no connector for it: put the connector's jars (for s3a: hadoop-aws in the version of Spark's Hadoop, "
-     "and the AWS SDK) on spark.jars"),
-    (r"ExpiredToken|token (?:included in the request )?(?:is|has) expired|InvalidAccessKeyId|SignatureDoesNotMatch|"
-     r"InvalidToken|NoAuthWithAWSException|Unable to load credentials|No AWS Credentials|Status Code: 401",
-     "the credentials are missing, wrong or expired: renew them"),
-    (r"AccessDenied|AccessControlException|Status Code: 403|Forbidden|Permission denied",
-     "permission denied: ask for the right to use it, or renew expired credentials"),
-    (r"UnknownHost|ConnectException|Connection refused|NoRouteToHost|UnresolvedAddress|SocketTimeout|ConnectTimeout|"
-     r"Unable to execute HTTP request|Network is unreachable",
-     "it does not answer: check the address and the network"),
-    (r"RPC response has a length|InvalidProtocolBuffer|RPC response exceeds|end-group tag",
-     "something else than a NameNode answers there: check the port (8020 by default; 9870 is that of its web page)"),
-    (r"NoSuchBucket|bucket does not exist|UnknownStoreException",
-     "there is no such bucket: make it, or correct the name"),
-)
 
 
 def hadoop_file_system(uri: str) -> tuple[fs.FileSystem, str] | None:
@@ -105,14 +87,14 @@ class HadoopFiles(fs.FileSystemHandler):
 
     def open(self, path: str) -> tuple[Any, Any]:
         """Hadoop's ``FileSystem`` and ``Path`` of a path."""
-        with _java_errors(path):
+        with java_errors(path):
             place = self._jvm.org.apache.hadoop.fs.Path(f"{self.scheme}://{path}")
             return place.getFileSystem(self._configuration), place
 
     def create(self, path: str, data: bytes) -> bool:
         """Write a file unless one is there, in one step where the store can do that; whether it was written."""
         files, place = self.open(path)
-        with _java_errors(path):
+        with java_errors(path):
             if files.exists(place):
                 return False
             try:
@@ -151,7 +133,7 @@ class HadoopFiles(fs.FileSystemHandler):
     def get_file_info_selector(self, selector: fs.FileSelector) -> list[fs.FileInfo]:
         files, place = self.open(selector.base_dir)
         try:
-            with _java_errors(selector.base_dir):
+            with java_errors(selector.base_dir):
                 found = [self._status(status) for status in files.listStatus(place)]
         except FileNotFoundError:
             if selector.allow_not_found:
@@ -167,12 +149,12 @@ class HadoopFiles(fs.FileSystemHandler):
 
     def create_dir(self, path: str, recursive: bool) -> None:
         files, place = self.open(path)
-        with _java_errors(path):
+        with java_errors(path):
             files.mkdirs(place)
 
     def delete_dir(self, path: str) -> None:
         files, place = self.open(path)
-        with _java_errors(path):
+        with java_errors(path):
             if not files.delete(place, True):
                 raise FileNotFoundError(f"there is no '{self.scheme}://{path}'")
 
@@ -193,7 +175,7 @@ class HadoopFiles(fs.FileSystemHandler):
         """
         files, place = self.open(src)
         target = self.open(dest)[1]
-        with _java_errors(src):
+        with java_errors(src):
             if self.renames_directories:
                 options = self._jvm.org.apache.hadoop.fs.Options.Rename
                 replacing = self._gateway.new_array(options, 1)
@@ -206,26 +188,28 @@ class HadoopFiles(fs.FileSystemHandler):
     def close_to_others(self, path: str) -> None:
         """Let only the owner into a directory."""
         files, place = self.open(path)
-        with _java_errors(path):
+        with java_errors(path):
             files.setPermission(place, self._jvm.org.apache.hadoop.fs.permission.FsPermission("700"))
 
     def copy_file(self, src: str, dest: str) -> None:
-        with self.open_input_stream(src) as source, self.open_output_stream(dest, None) as sink:
-            sink.write(source.read())
+        with self.open_input_stream(src) as source:
+            data = source.read()                            # if that fails, no empty file appears
+        with self.open_output_stream(dest, None) as sink:
+            sink.write(data)
 
     def open_input_stream(self, path: str) -> pa.NativeFile:
         return self.open_input_file(path)
 
     def open_input_file(self, path: str) -> pa.NativeFile:
         files, place = self.open(path)
-        with _java_errors(path):
+        with java_errors(path):
             size = files.getFileStatus(place).getLen()
-            return pa.PythonFile(_Reader(files.open(place), path, size), mode="r")
+            return pa.PythonFile(HadoopReader(files.open(place), path, size), mode="r")
 
     def open_output_stream(self, path: str, metadata: Any) -> pa.NativeFile:
         files, place = self.open(path)
-        with _java_errors(path):
-            return pa.PythonFile(_Writer(files.create(place, True), path), mode="w")
+        with java_errors(path):
+            return pa.PythonFile(HadoopWriter(files.create(place, True), path), mode="w")
 
     def open_append_stream(self, path: str, metadata: Any) -> pa.NativeFile:
         raise OSError(f"nothing is appended to '{self.scheme}://{path}'; object stores cannot")
@@ -233,7 +217,7 @@ class HadoopFiles(fs.FileSystemHandler):
     def _info(self, path: str) -> fs.FileInfo:
         files, place = self.open(path)
         try:
-            with _java_errors(path):
+            with java_errors(path):
                 return self._status(files.getFileStatus(place), path)
         except FileNotFoundError:
             return fs.FileInfo(path, fs.FileType.NotFound)
@@ -245,108 +229,3 @@ class HadoopFiles(fs.FileSystemHandler):
         if status.isDirectory():
             return fs.FileInfo(path, fs.FileType.Directory, mtime_ns=changed)
         return fs.FileInfo(path, fs.FileType.File, size=status.getLen(), mtime_ns=changed)
-
-
-class _Reader(io.RawIOBase):
-    """A stream of Hadoop's as a Python file."""
-
-    def __init__(self, stream: Any, path: str, size: int) -> None:
-        self._stream, self._path, self._size, self._at = stream, path, size, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        self._at = offset + (0, self._at, self._size)[whence]
-        return self._at
-
-    def read(self, size: int | None = -1) -> bytes:
-        rest = max(self._size - self._at, 0)
-        wanted = rest if size is None or size < 0 else min(size, rest)
-        parts: list[bytes] = []
-        with _java_errors(self._path):
-            if wanted and self._stream.getPos() != self._at:
-                self._stream.seek(self._at)
-            while wanted:
-                part = bytes(self._stream.readNBytes(min(wanted, _CHUNK)))
-                if not part:
-                    raise OSError(f"'{self._path}' ended early: the connection was cut, or the file has changed")
-                parts.append(part)
-                self._at += len(part)
-                wanted -= len(part)
-        return b"".join(parts)
-
-    def close(self) -> None:
-        if not self.closed:
-            with suppress(Exception):
-                self._stream.close()
-        super().close()
-
-
-class _Writer(io.RawIOBase):
-    """The other direction. After an error nothing is completed: an object store would show a truncated file."""
-
-    def __init__(self, stream: Any, path: str) -> None:
-        self._stream, self._path, self._failed = stream, path, False
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        view = memoryview(data).cast("B")
-        try:
-            with _java_errors(self._path):
-                for start in range(0, len(view), _CHUNK):
-                    self._stream.write(bytes(view[start : start + _CHUNK]))
-        except BaseException:
-            self._failed = True
-            raise
-        return len(view)
-
-    def close(self) -> None:
-        if self.closed:
-            return
-        super().close()
-        if self._failed:
-            with suppress(Exception):
-                self._stream.abort()
-            return
-        with _java_errors(self._path):
-            self._stream.close()
-
-
-class _java_errors:
-    """Turns exceptions of Java into those that Python has for files."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        origin = getattr(error, "_origin", None)            # of those that Spark has put a class of its own around
-        java = getattr(error, "java_exception", None) or getattr(origin, "java_exception", None)
-        if java is None:
-            return
-        text = str(java.toString())
-        name = text.partition(":")[0].rpartition(".")[2]
-        if name in ("FileNotFoundException", "NoSuchFileException"):
-            raise FileNotFoundError(2, "there is no such file", self._path) from None
-        if name == "FileAlreadyExistsException":
-            raise FileExistsError(17, "it is there already", self._path) from None
-        whole = f"{text}\n{error}\n{origin or ''}"
-        remedy = next((said for pattern, said in _REMEDIES if re.search(pattern, whole)), "")
-        if remedy:
-            raise StoreError(f"'{self._path}': {remedy} ({_first(text)})") from None
-        raise OSError(f"{_first(text)} ('{self._path}')") from None
-
-
-def _first(text: str) -> str:
-    return text.splitlines()[0][:200]

@@ -42,7 +42,8 @@ def _name_node(inside: str, configuration: Any) -> tuple[str, int] | None:
     found = re.match(r"(?:[^/@]*@)?([^/:@]+)(?::(\d{1,5}))?(?:/|$)", inside)
     if found is None or (configuration.get("hadoop.rpc.socket.factory.class.default") or "") not in _PLAIN_SOCKETS:
         return None
-    if found[1] in (configuration.get("dfs.nameservices") or "").split(","):
+    services = (configuration.get("dfs.nameservices") or "").split(",")
+    if found[1] in (name.strip() for name in services):
         return None
     return found[1], int(found[2] or _NAME_NODE_PORT)
 
@@ -54,7 +55,8 @@ def _endpoint(inside: str, configuration: Any) -> tuple[str, int] | None:
     if not said or configuration.get("fs.s3a.proxy.host"):
         return None
     try:
-        parts = urlsplit(said if "://" in said else f"https://{said}")
+        plain = (configuration.get("fs.s3a.connection.ssl.enabled") or "").strip().lower() == "false"
+        parts = urlsplit(said if "://" in said else f"{'http' if plain else 'https'}://{said}")
         port = parts.port or {"http": 80}.get(parts.scheme, 443)
     except ValueError:
         return None

@@ -21,7 +21,10 @@ _ATTEMPTS = 100
 
 @contextmanager
 def remote_staging(filesystem: fs.FileSystem, target: str) -> Iterator[str]:
-    """A staging directory beside ``target`` for the length of the block."""
+    """A staging directory beside ``target`` for the length of the block.
+
+    If the block ends between the two renames of :func:`take_the_place`, what was moved aside is put back.
+    """
     parent, _, name = target.rpartition("/")
     sweep(filesystem, parent)
     staging = f"{parent}/{staging_name(name)}"
@@ -33,6 +36,7 @@ def remote_staging(filesystem: fs.FileSystem, target: str) -> Iterator[str]:
         yield staging
     finally:
         with suppress(OSError):
+            _put_back_all(filesystem, parent, staging)
             filesystem.delete_dir(staging)
 
 

@@ -57,6 +57,15 @@ def write_file(path: AnyPath, data: bytes, kind: str | None = None, *, overwrite
     """Write a single file that appears complete or not at all; the parameters are those of :func:`staged`."""
     filesystem, target = output_target(path)
     check_output(path, kind, overwrite)
+    _put_in_place(filesystem, target, data)
+
+
+def replace_file(path: AnyPath, data: bytes) -> None:
+    """Write a file that people edit inside a model: it appears complete or not at all, and replaces what is there."""
+    _put_in_place(*output_target(path), data)
+
+
+def _put_in_place(filesystem: fs.FileSystem, target: str, data: bytes) -> None:
     if not is_local(filesystem):
         _write_remote(filesystem, target, data)
         return

@@ -71,7 +71,7 @@ def finish_switch(filesystem: fs.FileSystem, target: str) -> bool:
 def _pending(filesystem: fs.FileSystem, target: str) -> bool:
     """Whether a switch is under way. Who may read an output, but not look beside it, reads it as it is."""
     with suppress(OSError):
-        return bool(filesystem.get_file_info(switch_file(target)).type == fs.FileType.File)
+        return _is_file(filesystem, switch_file(target))
     return False
 
 
@@ -96,7 +96,7 @@ def put_once(filesystem: fs.FileSystem, path: str, value: Any) -> bool:
     data, handler = json.dumps(value).encode(), hadoop_handler(filesystem)
     if handler is not None:
         return handler.create(path, data)
-    if filesystem.get_file_info(path).type == fs.FileType.File:
+    if _is_file(filesystem, path):
         return False
     filesystem.create_dir(path.rsplit("/", 1)[0], recursive=True)
     with filesystem.open_output_stream(path) as sink:
@@ -109,18 +109,24 @@ def _switch(filesystem: fs.FileSystem, version: str) -> dict[str, Any]:
 
 
 def _take_place(filesystem: fs.FileSystem, target: str) -> None:
-    """Move the files of the new version to their place. Can be repeated from any point: what is done stays done."""
+    """Move the files of the new version to their place. Can be repeated from any point: what is done stays done.
+
+    Two readers may finish the work of a killed run at the same time, so each looks again, before it deletes or moves a
+    file, whether the other one has moved it meanwhile.
+    """
     version, names = _read_switch(filesystem, target)
     waiting, here = _files(filesystem, version), _files(filesystem, target)
     if not waiting and not set(names) <= here:
         raise StoreError(f"'{switch_file(target)}' names the version '{version}', which is not there; remove that "
                          "file, and make the output again")
     for name in sorted((here - set(names)) | (here & waiting), key=lambda name: name not in _COMPLETING):
-        with suppress(FileNotFoundError):
-            filesystem.delete_file(f"{target}/{name}")
+        if name not in waiting or _is_file(filesystem, f"{version}/{name}"):
+            with suppress(FileNotFoundError):
+                filesystem.delete_file(f"{target}/{name}")
     for name in sorted(waiting, key=lambda name: (name in _COMPLETING, name)):
-        _make_folder(filesystem, f"{target}/{name}")
-        filesystem.move(f"{version}/{name}", f"{target}/{name}")
+        if _is_file(filesystem, f"{version}/{name}"):
+            _make_folder(filesystem, f"{target}/{name}")
+            filesystem.move(f"{version}/{name}", f"{target}/{name}")
     with suppress(FileNotFoundError):
         filesystem.delete_file(switch_file(target))
     with suppress(OSError):
@@ -146,6 +152,10 @@ def _files(filesystem: fs.FileSystem, place: str) -> set[str]:
     found = filesystem.get_file_info(fs.FileSelector(place, recursive=True, allow_not_found=True))
     names = {info.path[len(place) :].lstrip("/") for info in found if info.type == fs.FileType.File}
     return names - {UNFINISHED}
+
+
+def _is_file(filesystem: fs.FileSystem, path: str) -> bool:
+    return bool(filesystem.get_file_info(path).type == fs.FileType.File)
 
 
 def _make_folder(filesystem: fs.FileSystem, path: str) -> None:

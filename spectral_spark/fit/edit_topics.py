@@ -36,7 +36,7 @@ def merge_by_hand(fitted: FittedTopics, groups: Sequence[Sequence[int]]) -> Fitt
     topics, weights = fitted.topics[:, firsts], fitted.weights[firsts]
     proportions = fitted.nodes.proportions[:, firsts]
     for group in groups:
-        parts, new = sorted(group), int(number[group[0]])
+        parts, new = sorted(set(group)), int(number[group[0]])
         weights[new] = fitted.weights[parts].sum()
         proportions[:, new] = fitted.nodes.proportions[:, parts].sum(axis=1)
         topics[:, new] = fitted.topics[:, parts] @ fitted.weights[parts] / weights[new]

@@ -72,7 +72,7 @@ def fit_topics(
     width = basis.size if basis is not None else settings.basis_columns(source.vocab_size)
     k = None if settings.k == "auto" else int(settings.k)
     check_seeds(settings, vocabulary)
-    third = settings.collects_third(width, 0 if basis is not None else source.words)
+    third = settings.collects_third(width, source.words) if basis is None else settings.collects_third(width - 1)
     need = check_memory(source.rows, source.vocab_size, width, frame.sparkSession, k=k, third=third)
     key = run_key(source.fingerprint, source.vocab_size, settings.as_dict(), words, basis.fingerprint if basis else "",
                   __version__)

@@ -1,11 +1,12 @@
 """How long a fit will take and what it will need, from the size of the corpus.
 
-The cost of a document in each pass is measured on this machine (``kernel_speed.py``). What Spark adds (moving documents
-to Python, jobs, broadcasts and partial sums) comes from constants measured with ``benchmarks/capacity.py`` and
-``benchmarks/growth.py``.
+The cost of a document in each pass is measured on this machine (``fit.kernel_costs``). What Spark adds (moving
+documents to Python, jobs, broadcasts and partial sums) comes from constants measured with ``benchmarks/capacity.py``
+and ``benchmarks/growth.py``.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,10 +14,14 @@ from spectral_spark.engine.choose_corpus import DRIVER_ENTRIES, driver_holds
 from spectral_spark.engine.memory import MemoryNeed, memory_need
 from spectral_spark.engine.packing import shard_count, task_count
 from spectral_spark.fit.fit_settings import AUTO_BASIS, FitSettings
-from spectral_spark.fit.kernel_speed import CorpusSize, KernelCosts, distinct_words, measure_kernels
+from spectral_spark.fit.kernel_costs import CorpusSize, KernelCosts, measure_kernels
 from spectral_spark.fit.third_step import SAMPLED_ITERATIONS, third_words
-from spectral_spark.refine.gibbs import GibbsSettings
+from spectral_spark.refine.gibbs_settings import GibbsSettings
 from spectral_spark.refine.refine_settings import RefineSettings
+
+__all__ = ["CorpusSize", "Forecast", "KernelCosts", "PassForecast", "SparkRates", "forecast", "measure_kernels"]
+
+CHECKED_DOCUMENTS = 4096     # of the sample that candidates and finished topics are tried on
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,6 @@ class Forecast:
     passes: tuple[PassForecast, ...]
     memory: MemoryNeed
     cores: int
-    notes: tuple[str, ...] = field(default=())
 
     @property
     def seconds(self) -> float:
@@ -98,88 +102,176 @@ def forecast(
     ``driver_entries`` is the Spark setting ``spark.spectral.driverEntries``, which decides where the fit runs.
     """
     costs, rates = costs or measure_kernels(size, settings), rates or SparkRates()
-    d, p = size.vocab_size, settings.basis_columns(size.vocab_size)
-    k = min(p // 2, AUTO_BASIS // 2) if settings.k == "auto" else int(settings.k)
-    n, entries = size.documents, size.documents * distinct_words(size)
-    tasks = task_count(shard_count(n), cores)
-    further = max(cores // executors, 1) - 1                                        # threads of the driver's machine
-    threads, samplers = 1.0 + rates.further_thread * further, 1.0 + rates.further_sampler * further
-    on_driver = driver_holds(driver_entries, entries, d)
-    scan = entries * 4 + n * 20
+    on_driver = driver_holds(driver_entries, size.documents * size.distinct_words, size.vocab_size)
+    fit = _PlannedFit(size, settings, _Machine(size, cores, executors, rates, on_driver), costs)
+    passes = (*fit.spectral(), *fit.sampling(), *fit.refining())
+    return Forecast(passes, memory_need(size.vocab_size, fit.columns, fit.k, size.nodes, third=fit.third), cores)
 
-    def one_pass(name: str, per_document: float, state: int, shared: int, share: float = 1.0) -> PassForecast:
-        if on_driver:
-            return PassForecast(name, share * n * per_document / threads, "kernel")
-        parts = {
+
+@dataclass(frozen=True)
+class _Machine:
+    """Where a corpus is worked on, and what a pass over it takes there."""
+
+    size: CorpusSize
+    cores: int
+    executors: int
+    rates: SparkRates
+    on_driver: bool
+
+    @property
+    def threads(self) -> float:
+        """The speed of the driver's threads, in units of one."""
+        return 1.0 + self.rates.further_thread * (max(self.cores // self.executors, 1) - 1)
+
+    @property
+    def samplers(self) -> float:
+        """The same in sampling, which shares less between threads."""
+        return 1.0 + self.rates.further_sampler * (max(self.cores // self.executors, 1) - 1)
+
+    @property
+    def entries(self) -> float:
+        """(word, count) entries of all documents."""
+        return self.size.documents * self.size.distinct_words
+
+    def one_pass(self, name: str, per_document: float, state: int, shared: int, share: float = 1.0) -> PassForecast:
+        """A pass over a share of the documents, with so many bytes of partial sums and of broadcasts."""
+        n, cores, rates = self.size.documents, self.cores, self.rates
+        if self.on_driver:
+            return PassForecast(name, share * n * per_document / self.threads, "kernel")
+        return _slowest(name, {
             "kernel": share * n * per_document / cores,
-            "moving documents": share * scan * rates.scan_byte / cores,
-            "shipping partial sums": rates.ship_byte * state * tasks / min(cores, executors * 4),
-            "broadcast": rates.broadcast_byte * shared * (1 + np.log2(max(executors, 1))),
+            "moving documents": share * (self.entries * 4 + n * 20) * rates.scan_byte / cores,
+            "shipping partial sums": self._shipping(state * task_count(shard_count(n), cores)),
+            "broadcast": self._broadcast(shared),
             "starting jobs": rates.job,
-        }
-        return PassForecast(name, float(sum(parts.values())), max(parts, key=lambda part: parts[part]))
+        })
 
-    packing = rates.job + entries * rates.fetch_entry + n * rates.fetch_document if on_driver else (
-        3 * rates.job + (entries * rates.pack_entry + n * rates.pack_document) / cores
-    )
-    words, third = 8 * d * p, settings.collects_third(p, size.tokens)
-    sampled = min(1.0, third_words(p) / max(size.tokens, 1))          # share of the words that stand for third moments
-    range_passes = settings.range_passes_at_most(p, size.tokens)
-    algebra = rates.dense * d * p * p * (2 * range_passes + 2 * range_passes * (range_passes - 1))
-    per_document = costs.moments * (1.0 + rates.group_moments * (third and size.nodes > 1))
-    solve = rates.solve * max(1.0, (k / 100) ** 4) + third * rates.dense * d * p**3 / 2
-    if not third:
-        solve = SAMPLED_ITERATIONS / 4 * (              # it settles long before the last one
-            rates.contract_entry * sampled * entries * k + rates.multiply * (2 * d * k * k + 10 * k**3)
-        ) / threads
-    steps = [
-        PassForecast("warm-up", rates.warm_up, "warming up"),
-        PassForecast("inspect", rates.job + entries * rates.read_entry / cores, "reading"),
-        PassForecast("pack", packing, "packing"),
-        *(one_pass(f"range {i + 1}", costs.range, words, words) if third else
-          PassForecast(f"range {i + 1}", sampled * n * costs.range / threads, "kernel")
-          for i in range(range_passes)),
-        PassForecast("basis", algebra, "algebra of the basis"),
-        *((one_pass("rank", 2 * costs.range, words, words),) if settings.grows_basis else ()),
-        one_pass("moments", per_document, words + 8 * p**3 // 6 if third else 4 * p * p + 24 * d, words),
-        PassForecast("solve", solve * (4 if settings.scores_candidates else 1), "solver"),
-    ]
-    sample = min(1.0, 4096 / max(n, 1))
-    if settings.scores_candidates:
-        steps.append(one_pass("choose", 12 * costs.refine, 0, 4 * 8 * d * k, sample / 2))
-    if settings.explores:
-        searched, everywhere = settings.search_words(k, size.tokens), settings.samples_all(size.tokens)
-        draws = GibbsSettings(settings.sweeps(size.tokens), only_search=everywhere).draws(k, searched)
-        sample_entries = entries * searched / max(size.tokens, 1)
-        fetching = 0.0 if on_driver else rates.job + sample_entries * rates.read_entry
-        sweeping = (draws * costs.sweep + settings.sweeps(size.tokens) * d * k * costs.sweep_cell) / samplers
-        steps.append(PassForecast("sampling", fetching + sweeping, "sampling"))
-        if everywhere and on_driver:
-            drawing = settings.corpus_sweeps(size.tokens) * size.tokens * costs.sweep / samplers
-            steps.append(PassForecast("sampling all", drawing, "sampling"))
-        elif everywhere:
-            steps.append(_corpus_sweeps(size, settings.corpus_sweeps(size.tokens), k, cores, executors, costs, rates))
-    rounds = RefineSettings.for_corpus(1, n / shard_count(n), explored=settings.explores).rounds
-    for number in range(settings.passes(size.tokens)):
-        for turn in range(rounds):
-            steps.append(one_pass(f"refine {number + 1}.{turn + 1}", costs.refine, 8 * d * k, 8 * d * k, 1 / rounds))
-    for _ in range(settings.settling(size.tokens)):
-        steps.append(one_pass("settle", costs.refine, 8 * d * k, 8 * d * k))
-    steps.append(one_pass("check", 3 * costs.refine, 0, 8 * d * (k + 8), sample))
-    return Forecast(tuple(steps), memory_need(d, p, k, size.nodes, third=third), cores)
+    def packing(self) -> PassForecast:
+        rates = self.rates
+        documents = self.size.documents
+        seconds = rates.job + self.entries * rates.fetch_entry + documents * rates.fetch_document
+        if not self.on_driver:
+            packing = self.entries * rates.pack_entry + documents * rates.pack_document
+            seconds = 3 * rates.job + packing / self.cores
+        return PassForecast("pack", seconds, "packing")
+
+    def sweeps(self, sweeps: int, k: int, costs: KernelCosts) -> PassForecast:
+        """Sweeps over all words; on executors, each takes every word and its topic to Python and back."""
+        words, cells, rates, cores = self.size.tokens, self.size.vocab_size * k, self.rates, self.cores
+        if self.on_driver:
+            return PassForecast("sampling all", sweeps * words * costs.sweep / self.samplers, "sampling")
+        one = _slowest("sampling all", {
+            "sampling": words * costs.sweep / cores,
+            "moving documents": 2 * (words * 3 + self.size.documents * 16) * rates.scan_byte / cores,
+            "shipping partial sums": self._shipping(
+                3 * min(cells * task_count(shard_count(self.size.documents), cores), words)
+            ),
+            "broadcast": self._broadcast(2 * cells),
+            "starting jobs": 2 * rates.job,
+        })
+        return PassForecast(one.name, sweeps * one.seconds, one.bottleneck)
+
+    def _shipping(self, size: float) -> float:
+        return self.rates.ship_byte * size / min(self.cores, self.executors * 4)
+
+    def _broadcast(self, size: float) -> float:
+        return self.rates.broadcast_byte * size * float(1 + np.log2(max(self.executors, 1)))
 
 
-def _corpus_sweeps(
-    size: CorpusSize, sweeps: int, k: int, cores: int, executors: int, costs: KernelCosts, rates: SparkRates
-) -> PassForecast:
-    """Sweeps over all words on executors: each takes every word and its topic to Python and back."""
-    words, cells = size.tokens, size.vocab_size * k
-    tasks = task_count(shard_count(size.documents), cores)
-    parts = {
-        "sampling": words * costs.sweep / cores,
-        "moving documents": 2 * (words * 3 + size.documents * 16) * rates.scan_byte / cores,
-        "shipping partial sums": rates.ship_byte * 3 * min(cells * tasks, words) / min(cores, executors * 4),
-        "broadcast": rates.broadcast_byte * 2 * cells * (1 + np.log2(max(executors, 1))),
-        "starting jobs": 2 * rates.job,
-    }
-    return PassForecast("sampling all", sweeps * float(sum(parts.values())), max(parts, key=lambda part: parts[part]))
+@dataclass(frozen=True)
+class _PlannedFit:
+    """The steps of a fit in their order."""
+
+    size: CorpusSize
+    settings: FitSettings
+    machine: _Machine
+    costs: KernelCosts
+
+    @property
+    def columns(self) -> int:
+        """Columns p of the basis."""
+        return self.settings.basis_columns(self.size.vocab_size)
+
+    @property
+    def k(self) -> int:
+        return min(self.columns // 2, AUTO_BASIS // 2) if self.settings.k == "auto" else int(self.settings.k)
+
+    @property
+    def third(self) -> bool:
+        """Whether third moments of all documents are collected."""
+        return self.settings.collects_third(self.columns, self.size.tokens)
+
+    @property
+    def _sampled(self) -> float:
+        """The share of the words that stands for third moments which are not collected."""
+        return min(1.0, third_words(self.columns) / max(self.size.tokens, 1))
+
+    @property
+    def _checked(self) -> float:
+        """The share of the documents that candidates and finished topics are tried on."""
+        return min(1.0, CHECKED_DOCUMENTS / max(self.size.documents, 1))
+
+    def spectral(self) -> Iterator[PassForecast]:
+        """From the documents to the solved topics."""
+        machine, costs, rates, settings = self.machine, self.costs, self.machine.rates, self.settings
+        d, p = self.size.vocab_size, self.columns
+        words = 8 * d * p
+        yield PassForecast("warm-up", rates.warm_up, "warming up")
+        yield PassForecast("inspect", rates.job + machine.entries * rates.read_entry / machine.cores, "reading")
+        yield machine.packing()
+        passes = settings.range_passes_at_most(p, self.size.tokens)
+        for number in range(1, passes + 1):
+            yield machine.one_pass(f"range {number}", costs.range, words, words) if self.third else PassForecast(
+                f"range {number}", self._sampled * self.size.documents * costs.range / machine.threads, "kernel"
+            )
+        yield PassForecast("basis", 2 * passes**2 * rates.dense * d * p * p, "algebra of the basis")
+        if settings.grows_basis:
+            yield machine.one_pass("rank", 2 * costs.range, words, words)
+        state = words + 8 * p**3 // 6 if self.third else 4 * p * p + 24 * d
+        groups = 1.0 + rates.group_moments * (self.third and self.size.nodes > 1)
+        yield machine.one_pass("moments", groups * costs.moments, state, words)
+        yield PassForecast("solve", self._solving() * (4 if settings.scores_candidates else 1), "solver")
+        if settings.scores_candidates:
+            yield machine.one_pass("choose", 12 * costs.refine, 0, 4 * 8 * d * self.k, self._checked / 2)
+
+    def _solving(self) -> float:
+        """Seconds of one solution."""
+        rates, d, k = self.machine.rates, self.size.vocab_size, self.k
+        if self.third:
+            return rates.solve * max(1.0, (k / 100) ** 4) + rates.dense * d * self.columns**3 / 2
+        product = rates.contract_entry * self._sampled * self.machine.entries * k
+        product += rates.multiply * (2 * d * k * k + 10 * k**3)
+        return SAMPLED_ITERATIONS / 4 * product / self.machine.threads      # it settles long before the last one
+
+    def sampling(self) -> Iterator[PassForecast]:
+        """Gibbs sampling: in a sample and, of large corpora, in all documents."""
+        settings, machine, tokens, k = self.settings, self.machine, self.size.tokens, self.k
+        if not settings.explores:
+            return
+        searched, everywhere = settings.search_words(k, tokens), settings.samples_all(tokens)
+        draws = GibbsSettings(settings.sweeps(tokens), only_search=everywhere).draws(k, searched)
+        entries = machine.entries * searched / max(tokens, 1)
+        fetching = 0.0 if machine.on_driver else machine.rates.job + entries * machine.rates.read_entry
+        cells = settings.sweeps(tokens) * self.size.vocab_size * k
+        drawing = (draws * self.costs.sweep + cells * self.costs.sweep_cell) / machine.samplers
+        yield PassForecast("sampling", fetching + drawing, "sampling")
+        if everywhere:
+            yield machine.sweeps(settings.corpus_sweeps(tokens), k, self.costs)
+
+    def refining(self) -> Iterator[PassForecast]:
+        """Passes of EM, and the check at the end."""
+        settings, machine, tokens, n = self.settings, self.machine, self.size.tokens, self.size.documents
+        topics = 8 * self.size.vocab_size * self.k
+        rounds = RefineSettings.for_corpus(1, n / shard_count(n), explored=settings.explores).rounds
+        for number in range(1, settings.passes(tokens) + 1):
+            for turn in range(1, rounds + 1):
+                yield machine.one_pass(f"refine {number}.{turn}", self.costs.refine, topics, topics, 1 / rounds)
+        for _ in range(settings.settling(tokens)):
+            yield machine.one_pass("settle", self.costs.refine, topics, topics)
+        checked = 8 * self.size.vocab_size * (self.k + 8)
+        yield machine.one_pass("check", 3 * self.costs.refine, 0, checked, self._checked)
+
+
+def _slowest(name: str, parts: dict[str, float]) -> PassForecast:
+    """A pass that consists of these parts, in seconds."""
+    return PassForecast(name, float(sum(parts.values())), max(parts, key=lambda part: parts[part]))

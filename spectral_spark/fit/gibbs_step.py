@@ -17,7 +17,8 @@ from spectral_spark.fit.fit_settings import SAMPLE_WORDS, FitSettings
 from spectral_spark.fit.fitted_topics import Topics
 from spectral_spark.refine.backend import backend_name
 from spectral_spark.refine.corpus_gibbs import CorpusSampler
-from spectral_spark.refine.gibbs import DocumentSample, GibbsSampler, GibbsSettings
+from spectral_spark.refine.gibbs import DocumentSample, GibbsSampler
+from spectral_spark.refine.gibbs_settings import GibbsSettings
 from spectral_spark.refine.refine_settings import RefineSettings
 from spectral_spark.refine.refine_state import RefineState, initial_concentrations
 from spectral_spark.tree.group_balance import group_weights

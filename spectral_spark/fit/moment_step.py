@@ -8,14 +8,15 @@ from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.moments.basis import Basis
+from spectral_spark.moments.leaf_moments import node_state_bytes
 from spectral_spark.moments.moment_plan import SMALL_GROUP, MomentPlan
-from spectral_spark.moments.moment_state import MomentState, node_state_bytes
+from spectral_spark.moments.moment_state import MomentState
 from spectral_spark.moments.symmetric_packing import pair_count
 from spectral_spark.moments.variance_components import VarianceKernel, variance_components
 from spectral_spark.tree.random_effects import VarianceComponents
 
 NODE_STATES_LIMIT = 256 << 20
-CHEAP_NODE_SUMS = 64 << 20                          # bytes of the nodes' sums during the pass, which nobody asked for
+CHEAP_NODE_SUMS = 64 << 20                          # bytes of the nodes' sums during the pass, if nobody asked for them
 GROUP_LIMIT, GROUPS_LIMIT = 512, 64 << 20           # groups whose statistics are kept; bytes if nobody asked for them
 FEW_GROUPS = 64
 

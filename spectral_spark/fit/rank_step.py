@@ -1,4 +1,4 @@
-"""Rank: a basis that is large enough for a number of topics that nobody has given.
+"""Rank: a basis with enough columns for a number of topics that is not known in advance.
 
 A pass without third moments is quick. It shows how many directions stand out from the noise in the basis found so far;
 where they fill most of it, the basis is widened, its passes continued, and the count repeated.

@@ -13,6 +13,7 @@ from spectral_spark.engine.corpus import CountedCorpus
 from spectral_spark.engine.sample_corpus import open_sample
 from spectral_spark.engine.tree_sum import State
 from spectral_spark.errors import InputError
+from spectral_spark.files.fingerprint import fingerprint
 from spectral_spark.fit.basis_step import basis_weights, find_basis
 from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
@@ -77,7 +78,8 @@ class CorpusSketches:
             self.run.finished_pass("sketch", int(sums["totals"][1]), started)
             return sums
 
-        return self.run.resumable("sketch", compute)
+        # Every candidate for the concentrations whitens the words in another way, and has sketches of its own.
+        return self.run.resumable(f"sketch {fingerprint(words)[:16]}", compute)
 
 
 def third_documents(

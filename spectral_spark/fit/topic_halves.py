@@ -10,7 +10,8 @@ from spectral_spark.data.hashing import next_bits, unit_interval
 from spectral_spark.errors import InputError
 from spectral_spark.fit.fitted_topics import FittedTopics
 from spectral_spark.refine.fold_in import infer
-from spectral_spark.refine.gibbs import DocumentSample, GibbsSampler, GibbsSettings
+from spectral_spark.refine.gibbs import DocumentSample, GibbsSampler
+from spectral_spark.refine.gibbs_settings import GibbsSettings
 from spectral_spark.refine.refine_settings import RefineSettings
 from spectral_spark.refine.refine_state import RefineState
 from spectral_spark.tree.nodes import DocumentTree, Path

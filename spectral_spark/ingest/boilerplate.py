@@ -5,14 +5,16 @@ They are text of the documents, so they go nowhere else.
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import IO
 
 import pyarrow as pa
 from pyspark.sql import functions as F
 
 from spectral_spark.engine.spark_versions import to_arrow
 from spectral_spark.errors import SettingsError
-from spectral_spark.files.directories import resolve
+from spectral_spark.files.paths import is_local, resolve
 from spectral_spark.ingest.ingest_settings import IngestSettings
 from spectral_spark.ingest.readers.source import BatchParser, Source, readable_input
 from spectral_spark.plain_text import printable
@@ -70,13 +72,20 @@ class _LineFinder:
 
 
 def _write(path: str, lines: list[str]) -> None:
-    """Write the report; where the file system can, for its owner's eyes only."""
+    """Write the report. On a local file system only its owner may read it, from its first byte on."""
     filesystem, inside = resolve(path)
     text = _HEADER + "".join(f"{line}\n" for line in lines)
     try:
-        with filesystem.open_output_stream(inside) as sink:
+        with _private(inside) if is_local(filesystem) else filesystem.open_output_stream(inside) as sink:
             sink.write(text.encode())
-        if os.path.isfile(inside):
-            os.chmod(inside, 0o600)
     except OSError as error:
         raise SettingsError(f"find-boilerplate: '{path}' cannot be written ({error})") from None
+
+
+@contextmanager
+def _private(path: str) -> Iterator[IO[bytes]]:
+    """A local file for its owner alone, also if there was one that others could read."""
+    with open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as sink:
+        if os.path.isfile(path):
+            os.chmod(path, 0o600)
+        yield sink

@@ -1,6 +1,6 @@
 """What a model says about documents, gathered for the report: shares with intervals, exemplars, columns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,7 @@ _DIGITS = 6
 
 def answer_sheet(
     model: "TopicAnswers", dataset: DataFrame, by: Sequence[Sequence[str]] = (), *, exemplars: int = 3, depth: int = 1,
-    interval: float = 0.9, bins: Mapping[str, int] | None = None,
+    interval: float = 0.9,
 ) -> dict[str, Any]:
     """Everything about documents that the report can show, as JSON-ready values without any text.
 
@@ -31,16 +31,14 @@ def answer_sheet(
     by : the columns to explain; several names stand for every combination of their values.
     exemplars : documents that show a topic best, of the corpus and of nodes up to ``depth`` levels down; 0 for none.
     interval : probability of all intervals.
-    bins : columns of numbers that are put into so many bins.
     """
     return {
         "kind": ANSWERS_KIND, "version": ANSWERS_VERSION, "k": model.k, "interval": interval,
         "nodes": _node_shares(to_arrow(model.nodeProportions(interval=interval, dataset=dataset))),
         "exemplars": _exemplars(to_arrow(model.exemplars(dataset, exemplars, depth=depth))) if exemplars else [],
         "columns": [
-            {"by": list(names), **_column(to_arrow(model.explain(
-                dataset, list(names), interval=interval, bins=(bins or {}).get(",".join(names)),
-            )), model.k)} for names in by
+            {"by": list(names), **_column(to_arrow(model.explain(dataset, list(names), interval=interval)), model.k)}
+            for names in by
         ],
     }
 

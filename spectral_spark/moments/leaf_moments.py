@@ -166,3 +166,8 @@ def contract_second(projection: np.ndarray, weights: np.ndarray) -> np.ndarray:
         rows = slice(at, at + _WORDS_PER_BLOCK)
         total += weights[rows].T @ pair_products(np.ascontiguousarray(projection[rows].T)).T
     return total
+
+
+def node_state_bytes(vocab_size: int, p: int, nodes: int) -> int:
+    """Size of states kept per node: two half samples of all moments and word totals for every node."""
+    return 16 * nodes * (3 + vocab_size + p + p * (p + 1) // 2 + p * (p + 1) * (p + 2) // 6)

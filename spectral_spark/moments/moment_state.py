@@ -5,9 +5,8 @@ Sums are unnormalised and use each document's own weight, so that the states of 
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -19,13 +18,13 @@ from spectral_spark.moments.coefficients import HDPCoefficients, hdp_coefficient
 from spectral_spark.moments.group_moments import GroupAverages, GroupStatistics
 from spectral_spark.moments.leaf_moments import LeafMoments
 from spectral_spark.moments.moment_files import read_fields, state_version, write_fields
-from spectral_spark.moments.pair_moments import NodeSums, PairMoments, joined_squares, pair_moments, unpacked_squares
+from spectral_spark.moments.pair_moments import NodeSums, PairMoments, pair_moments, unpacked_squares
 from spectral_spark.moments.projection import ProjectedMoments
-from spectral_spark.moments.sources import added, subtracted
+from spectral_spark.moments.state_arithmetic import identical, joined, relative_difference
 from spectral_spark.moments.symmetric_packing import pair_indices, unpack2, unpack3
 from spectral_spark.moments.variance_components import variance_components
 from spectral_spark.tree.census import Census
-from spectral_spark.tree.nodes import DocumentTree, Path
+from spectral_spark.tree.nodes import Path
 from spectral_spark.tree.random_effects import VarianceComponents
 from spectral_spark.tree.weights import NodeWeights, node_weights
 
@@ -199,28 +198,26 @@ class MomentState:
         """Documents by η/(m−1), η summing to one: the mean of each bin and how many it holds, shapes (bins,)."""
         filled = self.noise[self.noise[:, 0] > 0.5]
         weight = self._total.totals[0, 0]
-        if self._follows_tree and self.kept_by_node:
+        if self.follows_tree and self.kept_by_node:
             weight = self.tokens if self.weights.by_length else self.documents
         return filled[:, 1] / filled[:, 0] / weight, filled[:, 0]
 
     def __add__(self, other: "MomentState") -> "MomentState":
         """The state of both corpora."""
-        return _joined(self, other, subtract=False)
+        return joined(self, other, subtract=False)
 
     def __sub__(self, other: "MomentState") -> "MomentState":
         """The state without the documents of ``other``, which must all be in it."""
-        return _joined(self, other, subtract=True)
+        return joined(self, other, subtract=True)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, MomentState) and _identical(_contents(self), _contents(other))
+        return isinstance(other, MomentState) and identical(self, other)
 
     __hash__ = None  # type: ignore[assignment]
 
     def difference(self, other: "MomentState") -> float:
         """The largest difference of any sum, relative to the largest of its kind; infinite if shapes differ."""
-        mine, theirs = _contents(self), _contents(other)
-        pairs = [(mine[key], theirs.get(key)) for key in mine if isinstance(mine[key], np.ndarray)]
-        return max(_relative(a, b) for a, b in pairs)
+        return relative_difference(self, other)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write a directory of .npy, Parquet and JSON files. Either all of it is there afterwards or nothing."""
@@ -252,10 +249,11 @@ class MomentState:
     @cached_property
     def _node_factor(self) -> np.ndarray:
         """The factor of a document's own weight (m or 1) at each node: one unless weights follow the tree."""
-        return self.weights.factor if self._follows_tree else np.ones(len(self.census.tree))
+        return self.weights.factor if self.follows_tree else np.ones(len(self.census.tree))
 
     @property
-    def _follows_tree(self) -> bool:
+    def follows_tree(self) -> bool:
+        """Whether a document's weight depends on the tree around it."""
         return self.weighting == "uniform" or self.variances is not None
 
     @cached_property
@@ -272,128 +270,6 @@ class MomentState:
         return ProjectedMoments(moments.first[0] / weight, unpack2(moments.second[0] / weight, p), third)
 
 
-def _joined(a: MomentState, b: MomentState, *, subtract: bool) -> MomentState:
-    _check_compatible(a, b)
-    sources = subtracted(a.sources, b.sources) if subtract else added(a.sources, b.sources)
-    slots = tuple(sorted(set(a.slots) | set(b.slots), key=lambda slot: (isinstance(slot, tuple), slot)))
-    tree, mine, theirs = a.census.tree.union(b.census.tree)
-    first = np.zeros((len(tree), a.basis.size))
-    first[mine] += a.node_first
-    first[theirs] += -b.node_first if subtract else b.node_first
-    one, other = (
-        _join_slots(x, a.slots, y, b.slots, slots, subtract)
-        for x, y in zip(a.half_samples, b.half_samples, strict=True)
-    )
-    groups = None
-    if a.groups is not None and b.groups is not None:
-        groups = a.groups - b.groups if subtract else a.groups + b.groups
-    joined = replace(
-        a,
-        slots=slots,
-        half_samples=(one, other),
-        census=a.census - b.census if subtract else a.census + b.census,
-        node_first=first,
-        noise=a.noise - b.noise if subtract else a.noise + b.noise,
-        groups=groups,
-        sources=sources,
-        dropped=a.dropped - b.dropped if subtract else a.dropped + b.dropped,
-        level_squares=joined_squares(a.level_squares, b.level_squares, subtract=subtract),
-    )
-    return _pruned(joined) if subtract else joined
-
-
-def _pruned(state: MomentState) -> MomentState:
-    """The state without the nodes that have no documents left, so that not even the name of a removed group stays."""
-    tree, census = state.census.tree, state.census
-    kept = np.flatnonzero((census.documents_below > 0) | (np.arange(len(tree)) == 0))
-    if len(kept) == len(tree):
-        return state
-    smaller = DocumentTree.from_paths(tree.paths[node] for node in kept)
-    cubed = None if census.tokens_cubed is None else census.tokens_cubed[kept]
-    own = Census(smaller, census.documents[kept], census.tokens[kept], census.tokens_squared[kept], cubed)
-    empty = {tree.paths[node] for node in np.flatnonzero(census.documents == 0)}
-    slots = [number for number, slot in enumerate(state.slots) if isinstance(slot, str) or slot not in empty]
-    halves = tuple(
-        LeafMoments(**{name: array[slots] for name, array in half.arrays().items()}) for half in state.half_samples
-    )
-    return replace(
-        state, census=own, node_first=state.node_first[kept], slots=tuple(state.slots[number] for number in slots),
-        half_samples=(halves[0], halves[1]),
-        level_squares=None if state.level_squares is None else state.level_squares[: smaller.depth + 1],
-    )
-
-
-def _check_compatible(a: MomentState, b: MomentState) -> None:
-    if a.basis.vocabulary_fingerprint != b.basis.vocabulary_fingerprint:
-        raise InputError("moments: the states have different vocabularies; fit both with one basis (same words, order)")
-    if a.basis != b.basis:
-        raise InputError(
-            f"moments: the states are in different bases ({a.basis.size} columns, {a.basis.fingerprint[:12]}…, and "
-            f"{b.basis.size} columns, {b.basis.fingerprint[:12]}…); make one basis and fit both with it"
-        )
-    for name in ("weighting", "cap"):
-        mine, theirs = getattr(a, name), getattr(b, name)
-        if mine != theirs:
-            raise InputError(f"moments: {name} is {mine!r} in one state and {theirs!r} in the other")
-    if a.has_third != b.has_third:
-        raise InputError("moments: one state has third moments and the other was collected without them; fit both with "
-                         "`solver=implicit`, or both with another solver")
-    if a._follows_tree != b._follows_tree:
-        raise InputError("moments: weighting 'ess' counts all documents equally in one state, which version 0.1.0 has "
-                         "collected, and follows the tree in the other; fit the older one again")
-    if a._follows_tree and not (a.kept_by_node and b.kept_by_node):
-        size = node_state_bytes(a.basis.vocab_size, a.basis.size, len(a.census.tree))
-        raise InputError(
-            f"moments: with weighting {a.weighting!r} every document's weight changes when the tree grows; collect the "
-            f"states per node (about {size / 2**20:.0f} MiB for this tree) or use weighting 'tokens'"
-        )
-
-
-def _join_slots(
-    x: LeafMoments, x_slots: tuple[Slot, ...], y: LeafMoments, y_slots: tuple[Slot, ...], slots: tuple[Slot, ...],
-    subtract: bool,
-) -> LeafMoments:
-    x = x.moved(len(slots), np.array([slots.index(slot) for slot in x_slots]))
-    y = y.moved(len(slots), np.array([slots.index(slot) for slot in y_slots]))
-    return x - y if subtract else x + y
-
-
-def node_state_bytes(vocab_size: int, p: int, nodes: int) -> int:
-    """Size of states kept per node: two half samples of all moments and word totals for every node."""
-    return 16 * nodes * (3 + vocab_size + p + p * (p + 1) // 2 + p * (p + 1) * (p + 2) // 6)
-
-
 def _inverse(sizes: np.ndarray) -> np.ndarray:
     """1/size, and zero where there is nothing."""
     return np.divide(1.0, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
-
-
-def _contents(state: MomentState) -> dict[str, Any]:
-    contents: dict[str, Any] = {
-        name: getattr(state, name) for name in ("weighting", "cap", "slots", "sources", "dropped", "census", "noise")
-    }
-    contents |= {"basis": state.basis.fingerprint, "node_first": state.node_first}
-    if state.level_squares is not None:
-        contents["level_squares"] = state.level_squares
-    for number, half in enumerate(state.half_samples):
-        contents |= {f"{name} of half {number}": array for name, array in half.arrays().items()}
-    if state.groups is not None:
-        contents |= {f"group {name}": value for name, value in vars(state.groups).items() if name != "distinct"}
-        distinct = vars(state.groups.distinct) if state.groups.distinct is not None else {}
-        contents |= {f"distinct {name}": value for name, value in distinct.items()}
-    return contents
-
-
-def _identical(a: dict[str, Any], b: dict[str, Any]) -> bool:
-    return a.keys() == b.keys() and all(
-        np.array_equal(value, b[key]) if isinstance(value, np.ndarray) else bool(value == b[key])
-        for key, value in a.items()
-    )
-
-
-def _relative(a: np.ndarray, b: np.ndarray | None) -> float:
-    if b is None or a.shape != b.shape:
-        return float("inf")
-    size = float(np.abs(a).max(initial=0.0))
-    apart = float(np.abs(a - b).max(initial=0.0))
-    return apart / size if size > 0 else apart

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
         settle_round,
     )
     from spectral_spark.refine.fold_in import infer
-    from spectral_spark.refine.gibbs import DocumentSample, GibbsSampler, GibbsSettings
+    from spectral_spark.refine.gibbs import DocumentSample, GibbsSampler
+    from spectral_spark.refine.gibbs_settings import GibbsSettings
     from spectral_spark.refine.refine_settings import RefineSettings
     from spectral_spark.refine.refine_state import RefineState
 
@@ -37,7 +38,7 @@ __all__ = [
 _HOMES = {
     "DocumentSample": "gibbs",
     "GibbsSampler": "gibbs",
-    "GibbsSettings": "gibbs",
+    "GibbsSettings": "gibbs_settings",
     "RefineKernel": "em_kernel",
     "RefineSettings": "refine_settings",
     "RefineState": "refine_state",

@@ -8,7 +8,8 @@ import numpy as np
 from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.refine.backend import load_backend
 
-TINY = 1e-12
+TINY = 1e-12                # probability of a word in topics that do not have it
+
 
 def infer(
     batch: CountBatch, topics: np.ndarray, node_prior: np.ndarray, concentration: float | np.ndarray,
@@ -37,7 +38,8 @@ def infer(
 
 
 def possible(rows: np.ndarray) -> np.ndarray:
-    """Rows of topics (words, k) with a tiny number for zeros: a word that no topic has then tells nothing."""
+    """Rows of topics (words, k) with a tiny number instead of zeros, so that a word that no topic has says nothing
+    about a document."""
     return rows if rows.all() else np.where(rows > 0, rows, TINY)
 
 

@@ -1,9 +1,9 @@
 """Posterior means of documents' proportions by Gibbs sampling under fixed topics.
 
-``fold_in.infer`` iterates to a mode: it is quick, and right for documents with many decided words, but a word that
-could be of several topics leaves a little in each of them, so that averages over documents lean away from the truth by
-some tenths of a percent. Sampling has no such bias, and a sweep weighs only the topics that a document has. All random
-numbers come from the document's key.
+``fold_in.infer`` iterates to a mode. It is quick, and accurate for documents whose words are mostly unambiguous; but a
+word that could belong to several topics leaves a little of itself in each of them, which biases averages over documents
+by tenths of a percentage point. Sampling has no such bias, and a sweep only weighs the topics that a document has. All
+random numbers come from the document's key.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from spectral_spark.data.count_batch import CountBatch, selected_documents
 from spectral_spark.data.hashing import GOLDEN_GAMMA, mixed_bits
 from spectral_spark.refine.backend import load_backend
 from spectral_spark.refine.fixed_point import LIKELIHOOD_STEPS, PRIOR_STEPS
-from spectral_spark.refine.fold_in import infer
+from spectral_spark.refine.fold_in import infer, possible
 from spectral_spark.refine.gibbs import LONGEST
 from spectral_spark.refine.word_topics import document_streams
 
@@ -65,7 +65,7 @@ def sample_documents(
 
 def _attributed(batch: CountBatch, topics: np.ndarray, theta: np.ndarray, watched: Sequence[int]) -> np.ndarray:
     """The words of documents with known proportions that are due to the watched topics, (watched, nnz)."""
-    chance = topics[batch.terms] * theta[np.repeat(np.arange(batch.n_documents), np.diff(batch.indptr))]
+    chance = possible(topics[batch.terms]) * theta[np.repeat(np.arange(batch.n_documents), np.diff(batch.indptr))]
     return np.asarray(batch.counts * (chance[:, list(watched)] / chance.sum(axis=1, keepdims=True)).T)
 
 
@@ -81,7 +81,7 @@ def _sampled(
     """Proportions (n, k) and expected counts (watched, nnz), averages over the kept sweeps."""
     n, k = batch.n_documents, rows.shape[1]
     terms, slots = np.unique(batch.terms, return_inverse=True)
-    likelihood = word_likelihood(rows[terms])
+    likelihood = word_likelihood(possible(rows[terms]))
     order = np.argsort(batch.nodes, kind="stable")
     lengths = batch.lengths.astype(np.int64)
     ends = np.concatenate([[0], np.cumsum(lengths)])

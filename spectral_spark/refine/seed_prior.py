@@ -14,9 +14,9 @@ from scipy.optimize import linear_sum_assignment
 # Chosen by measurement (formulas §17). A stronger pull while topics are sampled leads to worse topics; pseudo-counts in
 # the finished topics cost little.
 PULL = 0.1                  # of a word with strength 1, while topics are sampled and refined
-FINAL = 2.0                 # how many times the pull the finished topics have
-AGAINST = 0.25              # weight of the words that must not be, beside those that must, in the choice of a topic
-HELD_BACK = 1e-3            # share of its count that a word with strength 1 keeps where it must not be
+FINAL = 2.0                 # the pull in the finished topics, as a multiple of the one before
+AGAINST = 0.25              # weight of all excluded words, beside 1 for all given words, in the choice of a topic
+HELD_BACK = 1e-3            # share of its count that an excluded word with strength 1 keeps
 
 
 @dataclass(frozen=True, eq=False)

@@ -92,7 +92,8 @@ def choice_page(choice: KChoice, corpus: str) -> str:
         f"<h1>How many topics? {escape(corpus)}</h1>"
         f"<p><strong>{choice.recommended} topics</strong>: {escape(choice.reason)}.</p>{choice_svg(choice)}"
         f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
-        "<p>Topics come back if a partner, matched one to one, is nearer than 0.3 in half the L1 distance.</p>"
+        "<p>A topic comes back if its partner in the other model, matched one to one, is less than 0.3 away "
+        "(half the L1 distance).</p>"
         "</body></html>\n"
     )
 

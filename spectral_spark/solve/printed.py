@@ -64,7 +64,7 @@ def printed_sketch(
 
     Parameters
     ----------
-    sketch_length : buckets b; by default the power of two at or above k²/2.
+    sketch_length : buckets b; by default the next power of two above k²/2, and at least 512.
     n_sketches : sketches with hashes of their own (B).
     """
     tensor = checked_tensor(tensor)

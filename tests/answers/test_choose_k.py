@@ -13,7 +13,7 @@ from spectral_spark import SpectralHDP
 from spectral_spark.answers.choose_k import returning
 from spectral_spark.answers.k_recommendation import KResult, recommended
 from spectral_spark.cli import main
-from spectral_spark.errors import SettingsError
+from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.evaluate.exclusivity import topic_exclusivity
 from spectral_spark.report.choice_page import choice_page, choice_svg
 
@@ -73,6 +73,18 @@ def test_numbers_are_compared_on_spark(documents: Any) -> None:
     assert choice.recommended == 5
     with pytest.raises(SettingsError, match="at least 2"):
         estimator.chooseK(documents, [1, 5])
+
+
+def test_seeds_take_part_in_every_fit(documents: Any) -> None:
+    words = [f"w{number}" for number in range(300)]
+    estimator = SpectralHDP(
+        exploreSweeps=10, refinePasses=1, termsCol="terms", countsCol="counts", idCol="doc_id", vocabulary=words,
+        seeds={"first": words[:3]},
+    )
+    choice = estimator.chooseK(documents.filter(F.crc32("doc_id") % 4 == 0), [3])
+    assert choice.results[0].loss < choice.results[0].unigram_loss
+    with pytest.raises(InputError, match="`seeds` has 3 topics, and there are 2"):
+        estimator.setSeeds({name: [name] for name in words[:3]}).chooseK(documents, [2])
 
 
 def test_a_wrong_number_ends_the_command_with_one_sentence(

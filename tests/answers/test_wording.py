@@ -7,6 +7,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from spectral_spark import SpectralHDPModel
+from spectral_spark.answers.share_kernel import prior_slopes
 from spectral_spark.answers.wording import compare_wording, shrinkage
 from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.errors import InputError, SettingsError
@@ -61,6 +62,23 @@ def test_very_long_documents_are_inferred() -> None:
     found = sample_documents(batch, corpus.topics, corpus.node_proportions, 1.0, watched=[0, 2])
     assert found.theta == pytest.approx(infer(batch, corpus.topics, corpus.node_proportions, 1.0))
     assert found.entry_counts.shape == (2, len(batch.terms))
+
+
+@pytest.mark.parametrize("length", [30, 9000])
+def test_a_word_that_no_topic_has_says_nothing(length: int) -> None:
+    corpus = simulate_hdp((60, 3), 40, (5.0,), length, seed=2)
+    topics = np.vstack([corpus.topics, np.zeros((20, 3))])           # as printed topics may have
+    starts, prior = corpus.batch.indptr, np.array([[0.6, 0.3, 0.1]])
+    counts = np.insert(corpus.batch.counts.astype(float), starts[1:], length)
+    terms = np.insert(corpus.batch.terms, starts[1:], 70)
+    batch = CountBatch(starts + np.arange(len(starts)), terms, counts, corpus.batch.nodes, corpus.batch.keys, 80)
+    found = sample_documents(batch, topics, prior, 5.0, watched=range(3))
+    slopes = prior_slopes(batch, topics, found.theta, 5.0)
+    assert np.isfinite(slopes).all()
+    assert found.entry_counts.sum(axis=0) == pytest.approx(batch.counts)
+    known = sample_documents(corpus.batch, corpus.topics, prior, 5.0).theta
+    gap = found.theta.mean(axis=0) - known.mean(axis=0)
+    assert np.abs(gap).max() < 0.03                      # were the word put into one topic, about 0.4
 
 
 def test_a_node_words_a_topic(answering: SpectralHDPModel, documents: Any) -> None:

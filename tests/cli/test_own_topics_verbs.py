@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from spectral_spark import SpectralHDP
 from spectral_spark.cli import main
+from spectral_spark.cli.opened import CORPUS_PARAMETERS, with_columns_of
 from spectral_spark.files.directories import new_directory
 from spectral_spark.files.model_files import MODEL_KIND, MODEL_VERSION, NodeTable, TopicModelFiles, write_model_files
 from spectral_spark.plain_text import no_formula
@@ -95,3 +97,12 @@ def test_nothing_to_edit_and_wrong_topics_are_told(
 ])
 def test_cells_are_no_formulas(text: str, cell: str) -> None:
     assert no_formula(text) == cell
+
+
+def test_columns_of_a_corpus_are_not_left_in_a_model() -> None:
+    own = SpectralHDP(featuresCol="counted", idCol="number")
+    read = own.copy({own.getParam(name): value for name, value in CORPUS_PARAMETERS.items()})
+    assert read.getTermsCol() == "terms"
+    restored = with_columns_of(own, read, CORPUS_PARAMETERS)            # type: ignore[arg-type]
+    assert {param.name: value for param, value in restored._paramMap.items()} == {
+        "featuresCol": "counted", "idCol": "number"}

@@ -15,4 +15,4 @@ cloudpickle.register_pickle_by_value(corpora)
 
 @pytest.fixture(autouse=True)
 def _passes_run_on_executors(on_executors: None) -> None:
-    """What is tested here is how work is spread; ``test_nearby.py`` tests what stays on the driver."""
+    """What is tested here is how work is spread; ``test_driver_corpus.py`` tests what stays on the driver."""

@@ -11,7 +11,7 @@ from spectral_spark.engine import memory
 from spectral_spark.errors import CapacityError
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.forecast import forecast
-from spectral_spark.fit.kernel_speed import CorpusSize, KernelCosts, measure_kernels
+from spectral_spark.fit.kernel_costs import CorpusSize, KernelCosts, measure_kernels
 
 COSTS = KernelCosts(range=1e-5, moments=3e-5, refine=5e-5)
 

@@ -1,12 +1,15 @@
 """Values whose arrays travel apart from them come back the same; what travels in the file are bare numbers."""
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from pyspark import SparkFiles
 
 from spectral_spark.engine import uploaded_value
-from spectral_spark.engine.uploaded_value import put_together, taken_apart
+from spectral_spark.engine.uploaded_value import UploadedValue, put_together, taken_apart
 from spectral_spark.refine.fixed_topics import FixedTopics
 
 
@@ -60,3 +63,19 @@ def test_objects_stay_in_the_value() -> None:
     bare, arrays = taken_apart([words, "text"])
     assert not arrays
     assert bare[0] is words
+
+
+def test_values_with_the_same_arrays_stay_apart_in_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SparkFiles, "_is_running_on_worker", True)          # as Spark sets up a worker
+    monkeypatch.setattr(SparkFiles, "_root_directory", str(tmp_path))
+    numbers = np.arange(6.0)
+
+    def arrived(value: dict[str, Any]) -> dict[str, Any]:
+        bare, arrays = taken_apart(value)
+        (tmp_path / "same.bin").write_bytes(file_of(arrays))
+        uploaded: UploadedValue[dict[str, Any]] = UploadedValue.__new__(UploadedValue)
+        uploaded.__dict__.update(_value=None, _bare=bare, _name="same.bin")
+        return uploaded()
+
+    assert [arrived({"numbers": numbers, "rounds": rounds})["rounds"] for rounds in (1, 2)] == [1, 2]
+    np.testing.assert_array_equal(arrived({"others": numbers.reshape(2, 3)})["others"], numbers.reshape(2, 3))

@@ -20,6 +20,7 @@ from spectral_spark.files.directories import (
     new_directory,
     open_directory,
     remove,
+    replace_file,
     resolve,
     staged,
     write_file,
@@ -304,3 +305,21 @@ def test_models_whose_parts_do_not_fit_are_refused(tmp_path: Path, name: str, ta
     save_model(tmp_path / "model", model_files(), **{name: table})
     with pytest.raises(FormatError, match=message):
         read_model_files(str(tmp_path / "model"))
+
+
+def test_a_file_that_people_edit_is_replaced_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "labels.toml"
+    for text in (b"first", b"second"):
+        replace_file(path, text)
+        assert path.read_bytes() == text
+
+    def full(*_: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="no space left"):
+        replace_file(path, b"third")
+    assert path.read_bytes() == b"second"
+    assert os.listdir(tmp_path) == ["labels.toml"]

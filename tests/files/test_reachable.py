@@ -54,6 +54,7 @@ def test_who_answers_is_not_asked_again() -> None:
 
 def test_addresses_that_only_the_connector_knows_are_left_to_it(closed_port: int) -> None:
     check_reachable("hdfs", "cluster/corpora", {"dfs.nameservices": "other,cluster"})
+    check_reachable("hdfs", "cluster/corpora", {"dfs.nameservices": "other, cluster"})
     check_reachable("hdfs", f"127.0.0.1:{closed_port}/x", {"hadoop.rpc.socket.factory.class.default": "a.SocksFactory"})
     check_reachable("s3a", "bucket/x", {})
     check_reachable("s3a", "bucket/x", {"fs.s3a.endpoint": f"127.0.0.1:{closed_port}", "fs.s3a.proxy.host": "proxy"})

@@ -99,6 +99,32 @@ def test_a_run_killed_anywhere_leaves_the_old_output_or_the_new_one(
     assert set(outcomes) == {1, 2}
 
 
+def test_two_readers_may_finish_the_work_of_a_killed_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files, target = fs.LocalFileSystem(), str(tmp_path / "x")
+
+    class Slow:
+        """A reader that another one overtakes, as soon as it has looked at what is there."""
+
+        def get_file_info(self, what: object) -> object:
+            found = files.get_file_info(what)
+            if isinstance(what, fs.FileSelector) and what.base_dir == target:
+                switching._take_place(files, target)
+            return found
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(files, name)
+
+    write(tmp_path / "x", 1, "old", "both")
+    with monkeypatch.context() as patched:
+        patched.setattr(switching, "_take_place", lambda *_: None)
+        write(tmp_path / "x", 2, "both", "new")
+    switching._take_place(Slow(), target)                       # type: ignore[arg-type]
+    assert read(tmp_path / "x") == 2
+    assert set(open_directory(tmp_path / "x", "example", 1).names()) == {
+        "both/part-0.parquet", "new/part-0.parquet", "numbers.npy"}
+    assert os.listdir(tmp_path) == ["x"]
+
+
 def test_a_reader_waits_for_a_living_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(switching, "_PATIENCE", 0.3)
     write(tmp_path / "x", 1)

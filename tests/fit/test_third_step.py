@@ -80,6 +80,15 @@ def test_auto_takes_it_for_many_topics_and_groups_refuse_it(half: DataFrame) -> 
         SpectralHDP(**PLAIN, tensors="groups").fit(half)
 
 
+def test_checkpoints_keep_the_sketches_of_every_candidate_apart(half: DataFrame, tmp_path: Path) -> None:
+    asked = {**COLUMNS, "k": 5, "solver": "sketch", "basisSize": 260, "refinePasses": 0}
+    plain = SpectralHDP(**asked).fit(half)
+    kept = SpectralHDP(**asked, checkpointDir=str(tmp_path)).fit(half)
+    assert not plain.moments.has_third
+    assert kept.summary.refinement == plain.summary.refinement
+    assert kept.topicsMatrix().tobytes() == plain.topicsMatrix().tobytes()
+
+
 def test_a_tensor_too_large_is_refused_with_the_other_solver_named(spark: Any) -> None:
     from spectral_spark.engine.memory import check_memory, memory_need
 

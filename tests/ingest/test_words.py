@@ -1,6 +1,7 @@
 """Words as people mean them, and columns that come along."""
 
 import datetime
+import json
 import random
 import shlex
 from pathlib import Path
@@ -139,3 +140,16 @@ def test_what_mails_and_reviews_say_about_themselves() -> None:
         {"rating": 4.0, "month": "2006-03", "reviewer": "Jo", "product": "B0"},
         {"rating": None, "month": None, "reviewer": None, "product": None}]
     assert with_kept(raw_batch([b""]), (), []).schema.names == raw_batch([b""]).schema.names
+
+
+def test_equal_texts_without_ids_keep_the_same_columns_in_any_order(run_ingest: Ingest, tmp_path: Path) -> None:
+    rows = [{"text": "the same few words again", "day": day} for day in ("monday", "tuesday", "wednesday")]
+    found = []
+    for name, given in (("forwards", rows), ("backwards", rows[::-1])):
+        table = tmp_path / f"{name}.jsonl"
+        table.write_text("".join(json.dumps(row) + "\n" for row in given))
+        corpus = run_ingest("table", table, name, text_col="text", keep_cols=("day",), stop_words="none",
+                            min_documents=1, max_document_share=1.0)
+        found.append({row["doc_id"]: row["day"] for row in corpus.documents(kept=True).collect()})
+    assert sorted(found[0].values()) == ["monday", "tuesday", "wednesday"]
+    assert found[0] == found[1]

@@ -15,8 +15,9 @@ from spectral_spark.files.directories import new_directory, open_directory
 from spectral_spark.files.fingerprint import fingerprint
 from spectral_spark.ingest.simulate import SimulatedCorpus, simulate_hdp
 from spectral_spark.moments.basis import Basis
+from spectral_spark.moments.leaf_moments import node_state_bytes
 from spectral_spark.moments.moment_plan import MomentPlan
-from spectral_spark.moments.moment_state import MomentState, node_state_bytes
+from spectral_spark.moments.moment_state import MomentState
 from spectral_spark.solve.solve_state import solve_state
 from spectral_spark.tree.census import Census
 from spectral_spark.tree.nodes import DocumentTree

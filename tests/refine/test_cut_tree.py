@@ -12,7 +12,8 @@ from spectral_spark.refine.corpus_gibbs import CorpusSampler
 from spectral_spark.refine.cut_tree import CutTree, cut_tree
 from spectral_spark.refine.em_passes import after_round, after_settling
 from spectral_spark.refine.fixed_point import FIXED_POINT
-from spectral_spark.refine.gibbs import DocumentSample, GibbsSampler, GibbsSettings
+from spectral_spark.refine.gibbs import DocumentSample, GibbsSampler
+from spectral_spark.refine.gibbs_settings import GibbsSettings
 from spectral_spark.refine.word_topics import SweepKernel
 from tests.refine.corpora import Drawn, LocalRounds, draw, noisy
 

@@ -7,7 +7,14 @@ import pytest
 
 from spectral_spark.errors import SettingsError
 from spectral_spark.evaluate.recovery import recovery
-from spectral_spark.refine import DocumentSample, GibbsSampler, GibbsSettings, RefineSettings, RefineState, gibbs
+from spectral_spark.refine import (
+    DocumentSample,
+    GibbsSampler,
+    GibbsSettings,
+    RefineSettings,
+    RefineState,
+    gibbs_settings,
+)
 from spectral_spark.refine.topic_merging import merge_labels, merged, split_heaviest
 from tests.refine.corpora import Drawn, draw
 
@@ -62,7 +69,7 @@ def test_nothing_to_merge_changes_nothing() -> None:
 
 
 def test_surplus_only_where_there_are_words_and_sweeps_enough() -> None:
-    settings, many = GibbsSettings(100), gibbs.WORDS_PER_TOPIC * 75
+    settings, many = GibbsSettings(100), gibbs_settings.WORDS_PER_TOPIC * 75
     assert settings.columns(50, many) == {0: 75, 30: 60, 45: 50}
     assert settings.draws(50, many) == pytest.approx(many * 70)                # 60 of 100 sweeps over half
     assert settings.draws(50, many - 1) == (many - 1) * 100
@@ -92,7 +99,7 @@ def explored(drawn: Drawn, start: np.ndarray, surplus: float, *, backend: str = 
 
 @pytest.fixture
 def few_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gibbs, "WORDS_PER_TOPIC", 1)
+    monkeypatch.setattr(gibbs_settings, "WORDS_PER_TOPIC", 1)
 
 
 @pytest.mark.usefixtures("few_words")

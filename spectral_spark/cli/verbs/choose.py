@@ -3,6 +3,7 @@
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
+from spectral_spark.answers.k_recommendation import STABLE
 from spectral_spark.cli.checks import corpus_manifest, memory_line, output_is_free
 from spectral_spark.cli.flags import Flag, names, setting_flags, share, whole_number
 from spectral_spark.cli.tables import FORMAT, result_lines
@@ -16,7 +17,6 @@ from spectral_spark.fit.fit_settings import SAMPLE_WORDS, FitSettings
 if TYPE_CHECKING:
     from spectral_spark.cli.run import CommandRun
 
-STABLE = 0.5
 SETTINGS = tuple(
     HDP[name] for name in ("weighting", "layers", "concentrations", "exploreSweeps", "refinePasses", "groupBalance",
                            "seed")
@@ -72,7 +72,7 @@ def run(run: "CommandRun", settings: Namespace) -> None:
     )
     choice = choose_k(
         given, fit_settings(settings), wanted_numbers(settings.k, len(corpus.vocabulary)),
-        stable=settings.stable or STABLE, progress=run.passes,
+        stable=STABLE if settings.stable is None else settings.stable, progress=run.passes,
     )
     rows = choice.rows()
     name = settings.corpus.rstrip("/").rsplit("/", 1)[-1]

@@ -37,24 +37,22 @@ def plan(settings: Namespace) -> list[str]:
 
 def run(run: "CommandRun", settings: Namespace) -> None:
     from spectral_spark import SpectralHDPModel
+    from spectral_spark.cli.opened import CORPUS_PARAMETERS, on_corpus, with_columns_of
     from spectral_spark.cli.verbs.fit import save
     from spectral_spark.files.locking import only_writer
 
-    documents = None
     with only_writer(settings.output), run.terminal.doing("editing"):
+        first = SpectralHDPModel.load(settings.model)
+        model, documents, before = first, None, first.k
         if settings.corpus:
-            from spectral_spark.cli.opened import opened
-
-            model, documents = opened(run.spark, settings.corpus, settings.model)
+            model, documents = on_corpus(run.spark, settings.corpus, first)
             documents = documents.where("split = 'train'")
-        else:
-            model = SpectralHDPModel.load(settings.model)
-        before = model.k
         splits, groups = _found(model, settings)
         for topic in splits:
             model = model.splitTopic(topic, documents)
         if groups:
             model = model.mergeTopics(*groups)
+        model = with_columns_of(first, model, CORPUS_PARAMETERS)
         remarks = save(model, settings.output, settings.overwrite)
     made = [f"  topic {topic} is {text}: {printable(name)}"
             for topic, (text, name) in enumerate(zip(model.lineage, model.labels, strict=True))
@@ -79,7 +77,7 @@ VERB = Verb(
     name="edit",
     summary="merge and split topics by hand",
     description=(
-        "Merge topics that say the same, and split one that says two things. Merging adds up: the merged topic is the\n"
+        "Merge topics that say the same thing, and split one that says two. Merging adds up: the merged topic is the\n"
         "mean of its parts, weighted by their words, and takes the smallest of their numbers; later topics move up.\n"
         "Splitting samples two topics within the words of one, in the documents that the model keeps or in those of\n"
         "--corpus; together they are what the topic was. All numbers are those of MODEL. 'topics' shows where every\n"

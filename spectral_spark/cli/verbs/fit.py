@@ -92,7 +92,7 @@ def plan(settings: Namespace) -> list[str]:
             passes, columns, wanted.sweeps(tokens), wanted.corpus_sweeps(tokens),
             settles=wanted.settles_basis(columns, tokens),
         ),
-        *([f"give {number_of_topics(wanted.seeds)} topics the words of their own"] if wanted.seeds else ()),
+        *([f"give {number_of_topics(wanted.seeds)} topics words of their own"] if wanted.seeds else ()),
         f"write the model to '{settings.model}'",
         f"memory: about {need.driver / GIB:.1f} GiB on the driver, {need.worker / GIB:.1f} GiB in each Python worker",
         *(_time(train, tokens, manifest["terms"], wanted, settings) if settings.dry_run else ()),
@@ -120,7 +120,7 @@ def _time(documents: int, tokens: int, terms: int, wanted: FitSettings, settings
     from spectral_spark.engine.choose_corpus import SETTING, entries_limit
     from spectral_spark.engine.session import spark_setting
     from spectral_spark.fit.forecast import forecast
-    from spectral_spark.fit.kernel_speed import CorpusSize
+    from spectral_spark.fit.kernel_costs import CorpusSize
 
     given = re.fullmatch(r"local\[(\d+)\]", settings.master or "")
     cores = int(given[1]) if given else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1

@@ -97,19 +97,20 @@ def _path(frame: DataFrame, columns: tuple[str, ...]) -> Column:
 
 
 def _with_ids(named: DataFrame, settings: IngestSettings) -> DataFrame:
-    """Ids as given; else the hash of path and content, numbered among equal rows (which of them is which is moot).
+    """Ids as given; else the hash of path and content, numbered among equal rows in the order of their kept columns, so
+    that the same table always gives the same corpus.
 
     A row with a problem is only counted: its id need not be unique, but must not be that of a row that is used.
     """
     content = "text" if settings.text_col else "words"
+    kept = [name for name in named.columns if name == KEPT]
     hashed = F.substring(F.sha2(F.to_json(F.struct("path", content)), 256), 1, 32)
     if settings.id_col:
         doc_id = F.when(F.col("problem").isNull(), F.col("given")).otherwise(F.concat(F.lit("unused-"), hashed))
     else:
-        number = F.row_number().over(Window.partitionBy("hash").orderBy("hash"))
+        number = F.row_number().over(Window.partitionBy("hash").orderBy("hash", *kept))
         named = named.withColumn("hash", hashed).withColumn("number", number)
         doc_id = F.concat("hash", F.lit("-"), F.col("number").cast("string"))
-    kept = [name for name in named.columns if name == KEPT]
     return named.select(doc_id.alias("doc_id"), "path", content, "problem", *kept)
 
 

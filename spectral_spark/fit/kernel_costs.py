@@ -1,4 +1,4 @@
-"""How fast the kernels are on this machine: they run over made-up documents like those of a corpus."""
+"""What a document costs in each pass on this machine: the kernels themselves run over made-up documents."""
 
 import time
 from collections.abc import Callable
@@ -13,7 +13,8 @@ from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.moments.moment_kernel import MomentKernel
 from spectral_spark.moments.range_finder import RangeKernel
 from spectral_spark.refine.em_kernel import RefineKernel
-from spectral_spark.refine.gibbs import DocumentSample, GibbsSampler, GibbsSettings, likelihood_steps
+from spectral_spark.refine.gibbs import DocumentSample, GibbsSampler, likelihood_steps
+from spectral_spark.refine.gibbs_settings import GibbsSettings
 from spectral_spark.refine.refine_settings import RefineSettings
 from spectral_spark.refine.refine_state import RefineState
 
@@ -38,6 +39,11 @@ class CorpusSize:
     @property
     def words_per_document(self) -> float:
         return self.tokens / max(self.documents, 1)
+
+    @property
+    def distinct_words(self) -> float:
+        """Distinct words of a document: text repeats about a quarter of its words, and no word is counted twice."""
+        return max(1.0, min(0.75 * self.words_per_document, float(self.vocab_size)))
 
 
 @dataclass(frozen=True)
@@ -78,15 +84,10 @@ def measure_kernels(size: CorpusSize, settings: FitSettings) -> KernelCosts:
         )
 
 
-def distinct_words(size: CorpusSize) -> float:
-    """Distinct words of a document: text repeats about a quarter of its words, and no word is counted twice."""
-    return max(1.0, min(0.75 * size.words_per_document, float(size.vocab_size)))
-
-
 def _documents(size: CorpusSize) -> CountBatch:
     """Made-up documents like those of the corpus, fewer where they are long: at most ``SAMPLE_ENTRIES`` words."""
     rng = np.random.default_rng(0)
-    distinct = min(distinct_words(size), SAMPLE_ENTRIES)
+    distinct = min(size.distinct_words, SAMPLE_ENTRIES)
     n = int(np.clip(SAMPLE_ENTRIES / distinct, 1, SAMPLE_DOCUMENTS))
     lengths = np.maximum(3, rng.poisson(distinct, n))
     frequency = 1.0 / (np.arange(size.vocab_size) + 10.0)
