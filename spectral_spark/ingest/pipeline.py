@@ -112,8 +112,9 @@ def _write(
         marked = (marked.join(F.broadcast(tested), "row", "left")
                   .withColumn("split", F.coalesce("test", "split")).drop("test"))
     files = -(-words.screened.kept // _DOCUMENTS_PER_FILE)
-    ordered = marked.drop("row").repartition(files, "doc_id").sortWithinPartitions("doc_id")
-    indexed = index_documents(ordered, split.vocabulary, settings.min_tokens, words.salt)
+    # indexed before the shuffle: ids are narrower than hashes, and the many small files need no Python worker
+    indexed = index_documents(marked.drop("row"), split.vocabulary, settings.min_tokens, words.salt)
+    indexed = indexed.repartition(files, "doc_id").sortWithinPartitions("doc_id")
     carried = [F.col(KEPT)[name].alias(name) for name in (source.kept.names if source.kept else ())]
     indexed.select("doc_id", "path", "terms", "counts", "split", *carried).write.option(
         "compression", "zstd").parquet(work.part("documents"))

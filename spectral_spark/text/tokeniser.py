@@ -1,11 +1,11 @@
 """Text to word counts: lower case, Unicode words without digits, apostrophes resolved, stop words dropped."""
 
 import re
-import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
+from itertools import chain
 from typing import Any
 
 from spectral_spark.data.value_types import nearest
@@ -24,7 +24,8 @@ _APOSTROPHES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\uff
 @cache
 def _marks() -> str:
     """The combining marks, as the inside of a character class."""
-    marks = [code for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) in ("Mn", "Mc")]
+    planes = chain(range(0x30000), range(0xE0000, 0xF0000))    # the others are ideographs, unassigned or private
+    marks = [code for code in planes if unicodedata.category(chr(code)) in ("Mn", "Mc")]
     ranges: list[list[int]] = []
     for code in marks:
         if ranges and code == ranges[-1][1] + 1:
