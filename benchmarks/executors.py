@@ -3,18 +3,22 @@
     python benchmarks/executors.py --histories CORPUS [--documents 250000] [--k 100] [--only 1,2]
 
 Each number of executors is a row of its own, fitted in ``local-cluster`` by a process of its own; the ratio is taken
-between the rows of the same documents and k in results/executors.json. The documents stay on the executors
-(``spark.spectral.driverEntries`` 0), and so do all sweeps; a first small fit starts the Python workers.
+between the rows of the same documents and k in results/executors.json. Each executor is pinned to a core of its own,
+with its Python workers: what Spark calls one core is several threads, which would use all cores. The documents stay on
+the executors (``spark.spectral.driverEntries`` 0), and so do the sweeps over all words; a first small fit starts the
+Python workers.
 """
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 from common import RESULTS, context, git_revision, load_average, markdown_table, merge_rows, python
 from fit_watch import PassShuffles, ProcessPeaks
 from growth import VOCABULARY, part_of
@@ -35,6 +39,7 @@ def fitted(path: Path, documents: int | None, k: int, executors: int, work: Path
     settings: dict[str, Any] = {"termsCol": "terms", "countsCol": "counts", "pathCol": "path", "idCol": "doc_id",
                                 "vocabSize": VOCABULARY}
     SpectralHDP(k=10, **settings).fit(frame.limit(2000))
+    pin_executors()
     load, started = load_average(), time.perf_counter()
     with ProcessPeaks() as peaks, PassShuffles(spark) as shuffles:
         model = SpectralHDP(k=k, **settings).fit(frame)
@@ -45,6 +50,17 @@ def fitted(path: Path, documents: int | None, k: int, executors: int, work: Path
             **peaks.mebibytes(), **sampled, **{step: summary.seconds.get(step) for step in STEPS},
             "shuffled MiB": {name: round(size / 2**20, 2) for name, size in shuffles.bytes.items()},
             "sum of the topics": float((model.topicsMatrix() ** 2).sum()), "revision": git_revision()}
+
+
+def pin_executors() -> None:
+    """Every executor, with all its threads and Python workers, to one core."""
+    below = psutil.Process().children(recursive=True)
+    executors = [one for one in below if "CoarseGrainedExecutorBackend" in " ".join(one.cmdline())]
+    cores = sorted(os.sched_getaffinity(0))
+    for number, executor in enumerate(executors):
+        for process in (executor, *executor.children(recursive=True)):
+            for thread in process.threads():
+                os.sched_setaffinity(thread.id, {cores[number % len(cores)]})
 
 
 def report(document: dict[str, Any]) -> str:
