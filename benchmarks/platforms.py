@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import RESULTS, context
+from common import RESULTS, context, package_revision
 from platform_list import PLATFORMS, ROOT, NotRun, Setting, clean_environment, newest
 
 sys.path.insert(0, str(ROOT))                               # clusters and stores are those of the tests
@@ -56,7 +56,8 @@ def run_platform(name: str, corpora: dict[str, Path], answers: Path, setting: Se
     try:
         with PLATFORMS[name].start(setting) as started:
             jobs = [{"corpus": str(path), "place": f"{started.place}/{corpus}", "flags": FLAGS[corpus],
-                     "answer": str(answers / f"{name}-{corpus}")} for corpus, path in missing.items()]
+                     "answer": str(answers / f"{name}-{corpus}"), "revision": package_revision()}
+                    for corpus, path in missing.items()]
             listed = setting.scratch / "jobs.json"
             listed.write_text(json.dumps(jobs))
             done = subprocess.run([*started.command, str(listed)], env=started.environment, capture_output=True,
@@ -137,7 +138,9 @@ def main() -> None:
         results = {f"{file.stem}": json.loads(file.read_text()) for file in sorted(answers.glob("*.json"))}
         RESULTS.mkdir(exist_ok=True)
         (RESULTS / "platforms.json").write_text(json.dumps(context() | {"cells": results}, indent=2) + "\n")
-        (RESULTS / "platforms.md").write_text("# Platforms\n\n" + "\n".join(lines) + "\n")
+        made = sorted({cell["revision"] for cell in results.values()})
+        said = f"\n\nThe package is that of revision {' and '.join(made)}.\n"
+        (RESULTS / "platforms.md").write_text("# Platforms\n\n" + "\n".join(lines) + said)
 
 
 if __name__ == "__main__":
