@@ -5,9 +5,16 @@
     python benchmarks/platforms.py --table                                                   # what there is so far
 
 The demo's corpus is made here; the others are corpora that ``ingest`` made of the Amazon reviews (``conf/amazon.toml``)
-and of the slice of 5,000 mails. A cell that was run stays as it is until ``--again``, so parts can be run one after the
-other. What cannot be run here says why. Environments and jars are kept in ``--cache``. Clusters and stores are started
-on loopback by the helpers of the tests; every pass on a cluster runs on its executors.
+and of the slice of 5,000 mails that the tests use (every 26th of the archive):
+
+    python -c "from tests.jobs.corpora import enron_slice; from pathlib import Path; \\
+        enron_slice(Path('data/enron_mail.tar.gz'), Path('out'))"
+    spectral-spark ingest --source enron --input out/enron_slice.tar.gz --output out/slice/corpus \\
+        --vocab-size 3000 --min-documents 5 --holdout 100/group
+
+A cell that was run stays as it is until ``--again``, so parts can be run one after the other. What cannot be run here
+says why. Environments and jars are kept in ``--cache``. Clusters and stores are started on loopback by the helpers of
+the tests; every pass on a cluster runs on its executors.
 """
 
 import argparse
