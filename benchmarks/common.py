@@ -30,6 +30,16 @@ def git_revision() -> str:
         return "unknown"
 
 
+def package_revision() -> str:
+    """The commit that changed the package last, with ``+`` when its files differ from it; "unknown" likewise."""
+    package = str(Path(__file__).parents[1] / "spectral_spark")
+    try:
+        commit = _git("log", "-1", "--format=%h", "--abbrev=12", "--", package)
+        return commit + ("+" if _git("status", "--porcelain", "--", package) else "")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
 def _git(*arguments: str) -> str:
     command = ["git", "-C", str(Path(__file__).parent), *arguments]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()

@@ -3,7 +3,8 @@
     spark-submit platform_fit.py JOBS.json
 
 JOBS.json is a list of objects: ``corpus`` (a local directory), ``place`` (where checkpoints and model go, and a copy of
-the corpus if that is remote), ``flags`` of ``fit``, and ``answer``, the file of what was found, without its suffix.
+the corpus if that is remote), ``flags`` of ``fit``, ``revision`` of the package, and ``answer``, the file of what
+was found, without its suffix.
 """
 
 import hashlib
@@ -32,6 +33,7 @@ def main() -> None:
             "hash": hashlib.sha256(topics.tobytes()).hexdigest()[:16], "topics": topics.shape[1],
             "spark": session.version, "numpy": np.__version__, "scipy": scipy.__version__, "numba": version("numba"),
             "python": platform.python_version(), "seconds": round(time.perf_counter() - started, 1),
+            "revision": job["revision"],
         }
         np.save(f"{job['answer']}.npy", topics)
         Path(f"{job['answer']}.json").write_text(json.dumps(found, indent=2) + "\n")

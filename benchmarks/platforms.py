@@ -5,9 +5,16 @@
     python benchmarks/platforms.py --table                                                   # what there is so far
 
 The demo's corpus is made here; the others are corpora that ``ingest`` made of the Amazon reviews (``conf/amazon.toml``)
-and of the slice of 5,000 mails. A cell that was run stays as it is until ``--again``, so parts can be run one after the
-other. What cannot be run here says why. Environments and jars are kept in ``--cache``. Clusters and stores are started
-on loopback by the helpers of the tests; every pass on a cluster runs on its executors.
+and of the slice of 5,000 mails that the tests use (every 26th of the archive):
+
+    python -c "from tests.jobs.corpora import enron_slice; from pathlib import Path; \\
+        enron_slice(Path('data/enron_mail.tar.gz'), Path('out'))"
+    spectral-spark ingest --source enron --input out/enron_slice.tar.gz --output out/slice/corpus \\
+        --vocab-size 3000 --min-documents 5 --holdout 100/group
+
+A cell that was run stays as it is until ``--again``, so parts can be run one after the other. What cannot be run here
+says why. Environments and jars are kept in ``--cache``. Clusters and stores are started on loopback by the helpers of
+the tests; every pass on a cluster runs on its executors.
 """
 
 import argparse
@@ -20,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import RESULTS, context
+from common import RESULTS, context, package_revision
 from platform_list import PLATFORMS, ROOT, NotRun, Setting, clean_environment, newest
 
 sys.path.insert(0, str(ROOT))                               # clusters and stores are those of the tests
@@ -56,7 +63,8 @@ def run_platform(name: str, corpora: dict[str, Path], answers: Path, setting: Se
     try:
         with PLATFORMS[name].start(setting) as started:
             jobs = [{"corpus": str(path), "place": f"{started.place}/{corpus}", "flags": FLAGS[corpus],
-                     "answer": str(answers / f"{name}-{corpus}")} for corpus, path in missing.items()]
+                     "answer": str(answers / f"{name}-{corpus}"), "revision": package_revision()}
+                    for corpus, path in missing.items()]
             listed = setting.scratch / "jobs.json"
             listed.write_text(json.dumps(jobs))
             done = subprocess.run([*started.command, str(listed)], env=started.environment, capture_output=True,
@@ -137,7 +145,9 @@ def main() -> None:
         results = {f"{file.stem}": json.loads(file.read_text()) for file in sorted(answers.glob("*.json"))}
         RESULTS.mkdir(exist_ok=True)
         (RESULTS / "platforms.json").write_text(json.dumps(context() | {"cells": results}, indent=2) + "\n")
-        (RESULTS / "platforms.md").write_text("# Platforms\n\n" + "\n".join(lines) + "\n")
+        made = sorted({cell["revision"] for cell in results.values()})
+        said = f"\n\nThe package is that of revision {' and '.join(made)}.\n"
+        (RESULTS / "platforms.md").write_text("# Platforms\n\n" + "\n".join(lines) + said)
 
 
 if __name__ == "__main__":

@@ -15,9 +15,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyspark
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType, _parse_datatype_string
+
+from spectral_spark.engine.session import check_spark_version
+
+check_spark_version(pyspark.__version__)    # whoever imports an estimator hears it before something else is missing
 
 _THERE = "_there"                   # beside the fields of a struct that pandas_udf returns: false for a null struct
 

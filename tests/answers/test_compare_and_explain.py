@@ -7,12 +7,13 @@ import pytest
 from pyspark.sql import functions as F
 
 from spectral_spark import SpectralHDPModel
+from spectral_spark.engine.spark_versions import to_arrow
 from spectral_spark.errors import InputError, SettingsError
 
 
 def test_two_nodes_differ_as_they_were_drawn(answering: SpectralHDPModel, documents: Any) -> None:
-    found = answering.compare("a", "b/x", documents, replicates=50).toArrow().to_pylist()
-    again = answering.compare(["a"], ["b", "x"], documents.repartition(7), replicates=50).toArrow().to_pylist()
+    found = to_arrow(answering.compare("a", "b/x", documents, replicates=50)).to_pylist()
+    again = to_arrow(answering.compare(["a"], ["b", "x"], documents.repartition(7), replicates=50)).to_pylist()
     assert found == again
     shares = answering.transform(documents).select("path", "topicDistribution").collect()
     means = [np.mean([row[1].toArray() for row in shares if row[0] == path], axis=0) for path in (["a"], ["b", "x"])]
@@ -24,17 +25,17 @@ def test_two_nodes_differ_as_they_were_drawn(answering: SpectralHDPModel, docume
 
 def test_selections_of_documents(answering: SpectralHDPModel, documents: Any) -> None:
     halves = [documents.filter(F.crc32("doc_id") % 2 == part) for part in (0, 1)]
-    found = answering.compare(*halves, replicates=50).toArrow().to_pylist()
+    found = to_arrow(answering.compare(*halves, replicates=50)).to_pylist()
     assert all(row["qValue"] > 0.05 for row in found)
 
 
 def test_values_of_a_column(answering: SpectralHDPModel, documents: Any) -> None:
     dated = documents.withColumn("town", F.col("path")[0]).withColumn("number", F.crc32("doc_id") % 100)
-    found = answering.explain(dated, "town", replicates=50).toArrow().to_pylist()
+    found = to_arrow(answering.explain(dated, "town", replicates=50)).to_pylist()
     assert [row["value"] for row in found] == ["a"] * 5 + ["b"] * 5
     assert {row["documents"] for row in found} == {1500}
     assert min(row["changeQValue"] for row in found) < 0.01
-    binned = answering.explain(dated, ["number"], bins=3, within="b", replicates=50).toArrow().to_pylist()
+    binned = to_arrow(answering.explain(dated, ["number"], bins=3, within="b", replicates=50)).to_pylist()
     assert len({row["value"] for row in binned}) == 3
     assert sum(row["documents"] for row in binned) == 5 * 1500
     assert min(row["trendQValue"] for row in binned) > 0.01
@@ -45,13 +46,13 @@ def test_values_of_a_column(answering: SpectralHDPModel, documents: Any) -> None
 
 
 def test_every_node_with_an_interval_and_against_its_parent(answering: SpectralHDPModel, documents: Any) -> None:
-    nodes = answering.nodeProportions(interval=0.9, dataset=documents).toArrow().to_pylist()
+    nodes = to_arrow(answering.nodeProportions(interval=0.9, dataset=documents)).to_pylist()
     assert [row["path"] for row in nodes] == [[], ["a"], ["b"], ["b", "x"], ["b", "y"]]
     assert [row["documents"] for row in nodes] == [3000, 1500, 1500, 800, 700]
     for row in nodes:
         ends = np.array([row["lower"], row["shares"], row["upper"]])
         assert (np.diff(ends, axis=0) >= 0).all()
-    rows = answering.compareWithParents(documents, replicates=50).toArrow().to_pylist()
+    rows = to_arrow(answering.compareWithParents(documents, replicates=50)).to_pylist()
     assert {tuple(row["path"]) for row in rows} == {("a",), ("b",), ("b", "x"), ("b", "y")}
     with pytest.raises(SettingsError, match="dataset"):
         answering.nodeProportions(interval=0.9)
@@ -60,11 +61,11 @@ def test_every_node_with_an_interval_and_against_its_parent(answering: SpectralH
 def test_answers_for_the_report_are_those_of_the_single_questions(answering: SpectralHDPModel, documents: Any) -> None:
     dated = documents.withColumn("town", F.col("path")[0])
     found = answering.answers(dated, by=["town"], exemplars=2, depth=1)
-    nodes = {tuple(row["path"]): row for row in answering.nodeProportions(0.9, dated).toArrow().to_pylist()}
+    nodes = {tuple(row["path"]): row for row in to_arrow(answering.nodeProportions(0.9, dated)).to_pylist()}
     assert {tuple(row["path"]) for row in found["nodes"]} == set(nodes)
     for row in found["nodes"]:
         assert row["shares"] == pytest.approx(nodes[tuple(row["path"])]["shares"], abs=1e-6)
-    towns = answering.explain(dated, "town").toArrow().to_pylist()
+    towns = to_arrow(answering.explain(dated, "town")).to_pylist()
     (column,) = found["columns"]
     assert column["values"] == ["a", "b"]
     assert np.ravel(column["share"]) == pytest.approx([row["share"] for row in towns], abs=1e-6)

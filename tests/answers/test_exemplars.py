@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from spectral_spark import SpectralHDPModel
 from spectral_spark.answers.exemplars import best_candidates, candidate_rows, thinned, word_sketches
 from spectral_spark.data.count_batch import CountBatch
+from spectral_spark.engine.spark_versions import to_arrow
 from spectral_spark.errors import InputError
 
 
@@ -57,8 +58,8 @@ def test_near_duplicates_are_thinned() -> None:
 
 
 def test_exemplars_have_the_largest_shares_at_every_node(answering: SpectralHDPModel, documents: Any) -> None:
-    found = answering.exemplars(documents, 3, depth=1).toArrow().to_pylist()
-    again = answering.exemplars(documents.repartition(7), 3, depth=1).toArrow().to_pylist()
+    found = to_arrow(answering.exemplars(documents, 3, depth=1)).to_pylist()
+    again = to_arrow(answering.exemplars(documents.repartition(7), 3, depth=1)).to_pylist()
     assert found == again
     assert {tuple(row["path"]) for row in found} == {(), ("a",), ("b",)}
     shares = {row["doc_id"]: (row["path"], row["topicDistribution"].toArray())
@@ -73,6 +74,6 @@ def test_exemplars_have_the_largest_shares_at_every_node(answering: SpectralHDPM
 def test_vectors_and_wrong_names(answering: SpectralHDPModel, documents: Any) -> None:
     with pytest.raises(InputError, match="no node 'c'"):
         answering.exemplars(documents, node="c")
-    below = answering.exemplars(documents, 1, node="b/x").toArrow().to_pylist()
+    below = to_arrow(answering.exemplars(documents, 1, node="b/x")).to_pylist()
     assert {tuple(row["path"]) for row in below} == {("b", "x")}
     assert documents.filter(F.col("doc_id").isin([row["id"] for row in below])).filter("path[1] <> 'x'").count() == 0

@@ -10,6 +10,7 @@ from spectral_spark import SpectralHDPModel
 from spectral_spark.answers.share_kernel import prior_slopes
 from spectral_spark.answers.wording import compare_wording, shrinkage
 from spectral_spark.data.count_batch import CountBatch
+from spectral_spark.engine.spark_versions import to_arrow
 from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.ingest.simulate import simulate_hdp
 from spectral_spark.refine.fold_in import infer
@@ -88,8 +89,8 @@ def test_a_node_words_a_topic(answering: SpectralHDPModel, documents: Any) -> No
         F.expr("filter(terms, x -> x != 7)"), F.array(F.lit(7)))).otherwise(F.col("terms")))
     told = told.filter("size(terms) = size(counts)")
     topic = int(answering.topicsMatrix()[7].argmax())
-    found = answering.wording("a", topic, told, n=3).toArrow().to_pylist()
-    assert found == answering.wording(["a"], [str(topic)], told.repartition(5), n=3).toArrow().to_pylist()
+    found = to_arrow(answering.wording("a", topic, told, n=3)).to_pylist()
+    assert found == to_arrow(answering.wording(["a"], [str(topic)], told.repartition(5), n=3)).to_pylist()
     assert found[0]["term"] == "w7"
     assert found[0]["z"] > 3
     assert found[0]["share"] > found[0]["otherShare"]
@@ -103,9 +104,9 @@ def test_a_node_words_a_topic(answering: SpectralHDPModel, documents: Any) -> No
 
 
 def test_siblings_are_compared_in_pairs(answering: SpectralHDPModel, documents: Any) -> None:
-    rows = answering.compareSiblings("b", documents, replicates=40).toArrow().to_pylist()
+    rows = to_arrow(answering.compareSiblings("b", documents, replicates=40)).to_pylist()
     assert {(tuple(row["a"]), tuple(row["b"])) for row in rows} == {(("b", "x"), ("b", "y"))}
-    alone = answering.compare("b/x", "b/y", documents, replicates=40).toArrow().to_pylist()
+    alone = to_arrow(answering.compare("b/x", "b/y", documents, replicates=40)).to_pylist()
     assert [row["difference"] for row in rows] == [row["difference"] for row in alone]
     with pytest.raises(InputError, match="2 to 50"):
         answering.compareSiblings("b/x", documents)

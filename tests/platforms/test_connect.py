@@ -14,7 +14,7 @@ import pytest
 from tests.platforms.connect_server import connect_server, serverless_gate
 
 pytestmark = pytest.mark.platforms
-SCRIPT = Path(__file__).parent / "everything.py"
+EVERYTHING, WIDE = (Path(__file__).parent / name for name in ("everything.py", "wide_fit.py"))
 ROOT = Path(__file__).parents[2]
 NEEDED = ("numpy", "scipy", "pyarrow", "pandas", "psutil", "threadpoolctl", "numba", "jinja2", "findspark")
 
@@ -44,11 +44,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-def everything(python: str, place: Path, *words: str, **environment: str) -> dict[str, str]:
+def everything(python: str, place: Path, *words: str, script: Path = EVERYTHING, **environment: str) -> dict[str, str]:
     place.mkdir()
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_", "JAVA"))}
     clean |= {"PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": python, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run([python, str(SCRIPT), str(place / "answer.json"), str(place), *words], cwd=place, check=False,
+    done = subprocess.run([python, str(script), str(place / "answer.json"), str(place), *words], cwd=place, check=False,
                           capture_output=True, text=True, timeout=900, env=clean | environment)
     assert done.returncode == 0, done.stderr[-3000:]
     found: dict[str, str] = json.loads((place / "answer.json").read_text())
@@ -88,3 +88,16 @@ def test_a_server_that_keeps_nothing_and_takes_small_plans_gives_the_same_bits(
     if staging == "directory":
         left = [file for file in (tmp_path / "staged").rglob("*.parquet") if file.stat().st_size > 10_000]
         assert not left                                     # the rows are gone when the fit is done
+
+
+def test_arrays_of_more_than_ten_million_numbers_travel_as_files(client: str, server: str, tmp_path: Path) -> None:
+    with serverless_gate(server, most_plan_bytes=8 << 20) as gate:
+        found = everything(client, tmp_path / "remote", f"remote=sc://{gate.address}", script=WIDE,
+                           SPECTRAL_DRIVER_ENTRIES="0", SPECTRAL_STAGING=str(tmp_path / "staged"))
+    assert not found.pop("py4j")
+    assert found["numbers"] >= 10_000_000
+    assert not [why for why in gate.refused if "TOO_LARGE" in why]
+    assert gate.uploaded > 8 * 10_000_000
+    classic = everything(sys.executable, tmp_path / "classic", script=WIDE, JAVA_HOME=os.environ.get("JAVA_HOME", ""))
+    assert classic.pop("py4j")
+    assert found == classic
