@@ -198,7 +198,21 @@ class MomentState:
             weight, squared = census.tokens, census.tokens_squared
         squares = unpacked_squares(self.level_squares, self.basis.size)
         sums = NodeSums(census.tree, self.node_first, weight, squared, squares)
-        return pair_moments(sums, self.root().second, self.weights.factor * weight)
+        return pair_moments(sums, self.root().second, self.weights.factor * weight, self._inside_of_top_groups())
+
+    def _inside_of_top_groups(self) -> np.ndarray | None:
+        """M2 of the documents below each top-level node, (nodes, pairs), from the statistics of the groups."""
+        if self.groups is None:
+            return None
+        tree, factor = self.census.tree, self._group_factor(self.groups)
+        nodes = np.array([tree.index(path) for path in self.groups.paths], dtype=np.int64)
+        below, top = nodes > 0, np.flatnonzero(tree.level == 1)
+        at = np.searchsorted(top, tree.top_level[nodes[below]])
+        second, weight = np.zeros((len(top), self.groups.second.shape[1])), np.zeros(len(top))
+        np.add.at(second, at, (factor[:, None] * self.groups.second)[below])
+        np.add.at(weight, at, (factor * self.groups.power_sums()[0])[below])
+        mean: np.ndarray = second / np.where(weight > 0, weight, np.nan)[:, None]
+        return mean
 
     def coefficients(self, concentrations: Sequence[float]) -> HDPCoefficients:
         """HDP coefficients of this tree, also at unequal depth; a single number is the documents' concentration."""
