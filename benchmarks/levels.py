@@ -1,11 +1,13 @@
 """What the document tree is worth to the spectral step, on corpora drawn from the model.
 
-    python benchmarks/levels.py [--part topics|weights] [--groups 4 6 20 100 500] [--seeds 2]
+    python benchmarks/levels.py [--part topics|errors|weights] [--groups 4 6 20 100 500] [--seeds 2]
 
 ``topics``: 6,000 documents of 80 words in groups of equal and of very different size, without refinement. The mean
 error of topics (half the L1 distance) with everything automatic, beside one concentration for a flat tree, the true
 concentrations at the root, and tensors per group with the documents' true concentration; and the concentrations of the
-levels with their standard errors. ``weights``: the error of the root's moments under the three weightings.
+levels with their standard errors. ``errors``: how much the ratios that tell the levels apart scatter over many corpora
+beside their standard errors, and how often the truth is within two of these. ``weights``: the error of the root's
+moments under the three weightings. The steps are those of a fit, in one process and without Spark.
 """
 
 import argparse
@@ -16,17 +18,28 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from bench_corpus import take
 from common import RESULTS, context, markdown_table, merge_rows
+from local_corpus import local_corpus
+from threadpoolctl import threadpool_limits
 
 from spectral_spark.data.count_batch import CountBatch, selected_documents
-from spectral_spark.engine.spark_versions import frame_from_arrow
 from spectral_spark.evaluate.recovery import recovery
+from spectral_spark.fit.basis_step import basis_weights, find_basis
+from spectral_spark.fit.fit_run import FitRun
+from spectral_spark.fit.fit_settings import FitSettings
+from spectral_spark.fit.fitted_topics import level_report
+from spectral_spark.fit.moment_step import collect_moments
+from spectral_spark.fit.solve_step import solve_moments
 from spectral_spark.ingest.simulate import SimulatedCorpus, simulate_hdp
 from spectral_spark.moments.basis import Basis
 from spectral_spark.moments.coefficients import hdp_coefficients
 from spectral_spark.moments.moment_plan import MomentPlan
+from spectral_spark.moments.moment_state import MomentState
 from spectral_spark.moments.projection import ProjectedMoments
+from spectral_spark.solve.level_concentrations import LevelRatios, level_ratios
 from spectral_spark.solve.reconstruct import positive_words
+from spectral_spark.solve.solve_state import solve_state
 from spectral_spark.tree.census import Census
 
 WORDS, K, DOCUMENTS, LENGTH = 300, 12, 6_000, 80
@@ -41,6 +54,10 @@ TOPIC_COLUMNS = {
     "auto": "automatic", "ratio": "automatic / best", "worst": "worst", "of_flat": "automatic / flat",
     "level": "g_1 found", "level_error": "standard error",
 }
+ERROR_COLUMNS = {
+    "g": "g", "groups": "groups", "balanced": "equal groups", "corpora": "corpora", "ratio": "r_1", "bias": "bias",
+    "scatter": "error", "claimed": "standard error", "covered": "within two", "near": "g_1 within 25%",
+}
 
 
 def sizes(groups: int, balanced: bool) -> list[int]:
@@ -49,7 +66,7 @@ def sizes(groups: int, balanced: bool) -> list[int]:
     return np.maximum(DOCUMENTS * share / share.sum(), 3).astype(int).tolist()
 
 
-def topic_rows(groups: Sequence[int], seeds: int, spark: Any) -> Iterator[dict[str, Any]]:
+def topic_rows(groups: Sequence[int], seeds: int) -> Iterator[dict[str, Any]]:
     """A row per drawn corpus."""
     for number in groups:
         for g in CONCENTRATIONS:
@@ -57,41 +74,70 @@ def topic_rows(groups: Sequence[int], seeds: int, spark: Any) -> Iterator[dict[s
                 for seed in range(1, seeds + 1):
                     drawn = simulate_hdp((WORDS, K), sizes(number, balanced), g, LENGTH, seed=seed)
                     row = {"groups": number, "g": f"{g[0]:g}, {g[1]:g}", "balanced": balanced, "seed": seed}
-                    yield row | topic_errors(spark, drawn, g)
+                    yield row | topic_errors(drawn, g)
 
 
-def topic_errors(spark: Any, drawn: SimulatedCorpus, g: tuple[float, float]) -> dict[str, Any]:
+def topic_errors(drawn: SimulatedCorpus, g: tuple[float, float]) -> dict[str, Any]:
     """Errors of the topics of one corpus, everything automatic and with what it can choose from."""
-    from spectral_spark import SpectralHDP
-
-    frame = frame_from_arrow(spark, drawn.table()).cache()
-    started = time.perf_counter()
-    model = SpectralHDP(k=K, refinePasses=0, countCap=0.0, termsCol="terms", countsCol="counts", pathCol="path",
-                        idCol="doc_id", vocabSize=WORDS).fit(frame)
-    seconds = time.perf_counter() - started
-    others = {
-        "flat": model.solveAgain(concentrations=[FLAT], tensors="root"),
-        "root": model.solveAgain(concentrations=list(g), tensors="root"),
-    }
-    if model.moments.groups is not None:
-        others["per group"] = model.solveAgain(concentrations=[g[-1]], tensors="groups")
-    errors = {name: error(other, drawn) for name, other in {"auto": model, **others}.items()}
-    frame.unpersist()
+    settings, run = FitSettings(k=K, refine_passes=0, count_cap=0), FitRun()
+    order = np.random.default_rng(0).permutation(drawn.batch.n_documents)
+    corpus = local_corpus(drawn.tree, take(drawn.batch, order))
+    began = time.process_time()
+    basis = find_basis(corpus, basis_weights(corpus, settings), settings, "", run)
+    moments = collect_moments(corpus, basis, settings, run, "drawn")
+    solved = solve_moments(moments, settings, corpus, run)
+    seconds = time.process_time() - began
+    others = {"flat": solve_state(moments, K, "polar", FLAT), "root": solve_state(moments, K, "polar", list(g))}
+    if moments.groups is not None:
+        others["per group"] = solve_state(moments, K, "polar", g[-1:], per_group=True)
+    errors = {name: recovery(other.topics, drawn.topics).error for name, other in others.items()}
+    errors = {"auto": recovery(unsmoothed(solved.solution.topics, moments), drawn.topics).error} | errors
     best = min(value for name, value in errors.items() if name != "auto")
-    levels = model.summary.levels
+    levels = level_report(settings, moments, solved.solution, solved.topics)
     return errors | {
         "ratio": errors["auto"] / best, "of_flat": errors["auto"] / errors["flat"],
-        "chosen": model.summary.refinement["concentrations_chosen"], "scores": model.summary.refinement[
-            "concentration_scores"], "found": model.summary.concentrations, "seconds": seconds,
+        "chosen": solved.topics.report["concentrations_chosen"],
+        "scores": solved.topics.report["concentration_scores"],
+        "found": list(solved.solution.concentrations or ()), "seconds": seconds,
         "level": levels.get("concentrations"), "level_error": levels.get("errors"),
     }
 
 
-def error(model: Any, drawn: SimulatedCorpus) -> float:
-    """Mean error of the topics before they were smoothed."""
-    mean = positive_words(model.moments.mean_words())
-    topics = (model.topicsMatrix() - SMOOTHED * mean[:, None]) / (1.0 - SMOOTHED)
-    return recovery(topics, drawn.topics).error
+def unsmoothed(topics: np.ndarray, moments: MomentState) -> np.ndarray:
+    """The topics before they were mixed with the corpus mean."""
+    return (topics - SMOOTHED * positive_words(moments.mean_words())[:, None]) / (1.0 - SMOOTHED)
+
+
+def error_rows(groups: Sequence[int], seeds: int) -> Iterator[dict[str, Any]]:
+    """Standard errors of the ratios of the levels beside their scatter; the basis is that of the true topics."""
+    for number in groups:
+        for g in CONCENTRATIONS:
+            for balanced in (True, False):
+                drawn = (simulate_hdp((WORDS, K), sizes(number, balanced), g, LENGTH, seed=100 + seed)
+                         for seed in range(seeds))
+                found = [ratios for corpus in drawn if (ratios := ratios_of(corpus)) and ratios.errors is not None]
+                truth = (g[1] + 1.0) / (g[0] + g[1] + 1.0)
+                off = np.array([ratios.ratios[0] - truth for ratios in found])
+                claimed = np.array([ratios.errors[0] for ratios in found if ratios.errors is not None])
+                levels = np.array([ratios.concentrations(g[1])[0] for ratios in found])
+                yield {
+                    "groups": number, "g": f"{g[0]:g}, {g[1]:g}", "balanced": balanced, "corpora": seeds,
+                    "ratio": truth, "bias": float(off.mean()), "scatter": float(np.sqrt((off**2).mean())),
+                    "claimed": float(np.sqrt((claimed**2).mean())),
+                    "covered": float((np.abs(off) < 2.0 * claimed).mean()),
+                    "near": float((np.abs(levels / g[0] - 1.0) < 0.25).mean()),
+                }
+
+
+def ratios_of(drawn: SimulatedCorpus) -> LevelRatios | None:
+    """What pairs of documents say about the levels of one corpus."""
+    basis = Basis(np.ones(WORDS), np.linalg.qr(drawn.topics)[0], "drawn")
+    census = Census.count(drawn.tree, drawn.batch.nodes, drawn.batch.lengths)
+    plan = MomentPlan.make(basis, census, "tokens", groups="auto")
+    even = np.arange(drawn.batch.n_documents) % 2 == 0
+    state = plan.finish(*(sums(plan, selected_documents(drawn.batch, part)) for part in (even, ~even)))
+    pairs = state.pairs()
+    return None if pairs is None else level_ratios(pairs, K)
 
 
 def weight_rows(seeds: int) -> Iterator[dict[str, Any]]:
@@ -144,6 +190,11 @@ def rendered(document: dict[str, Any]) -> str:
         text += [f"Mean topic error on drawn corpora, k = {K}, {DOCUMENTS:,} documents of {LENGTH} words, over equal "
                  "and unequal groups and seeds. Ratios are automatic against the best of the three, on average and at "
                  "worst.\n", markdown_table(averaged(rows), TOPIC_COLUMNS), ""]
+    rows = [row for row in document["rows"] if row["part"] == "errors"]
+    if rows:
+        text += ["The ratio r_1 that tells g_1 (formulas §14), over many corpora: root mean squared error, what the "
+                 "standard errors claim, how often the truth is within two of them, and how often g_1 is within 25%, "
+                 "given the documents' concentration.\n", markdown_table(rows, ERROR_COLUMNS), ""]
     rows = [row for row in document["rows"] if row["part"] == "weights"]
     if rows:
         text += ["Root mean squared error of the root's moments under `weighting=ess`, relative to the better of "
@@ -172,27 +223,33 @@ def averaged(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", choices=["topics", "weights", "all"], default="all")
+    parser.add_argument("--part", choices=["topics", "errors", "weights", "all"], default="all")
     parser.add_argument("--groups", type=int, nargs="+", default=[4, 6, 20, 100, 500])
-    parser.add_argument("--seeds", type=int, default=2, help="corpora of each kind; six times as many for weights")
+    parser.add_argument("--seeds", type=int, default=2, help="corpora of each kind; 6 times for weights, 15 for errors")
     parser.add_argument("--results", type=Path, default=RESULTS)
     arguments = parser.parse_args()
     rows: list[dict[str, Any]] = []
-    if arguments.part != "weights":
-        from spectral_spark.engine.session import start_session
+    with threadpool_limits(1):
+        if arguments.part in ("topics", "all"):
+            for row in topic_rows(arguments.groups, arguments.seeds):
+                print({name: row[name] for name in row if name != "scores"}, file=sys.stderr, flush=True)
+                rows.append({"part": "topics", **row})
+                save(rows, arguments.results)
+        if arguments.part in ("errors", "all"):
+            for row in error_rows(arguments.groups, 15 * arguments.seeds):
+                rows.append({"part": "errors", **row})
+                save(rows, arguments.results)
+        if arguments.part in ("weights", "all"):
+            rows += [{"part": "weights", **row} for row in weight_rows(6 * arguments.seeds)]
+            save(rows, arguments.results)
 
-        spark = start_session("levels", master="local[2]", settings={"spark.driver.memory": "2g"})
-        spark.sparkContext.setLogLevel("ERROR")
-        for row in topic_rows(arguments.groups, arguments.seeds, spark):
-            print({name: row[name] for name in row if name != "scores"}, file=sys.stderr)
-            rows.append({"part": "topics", **row})
-        spark.stop()
-    if arguments.part != "topics":
-        rows += [{"part": "weights", **row} for row in weight_rows(6 * arguments.seeds)]
+
+def save(rows: list[dict[str, Any]], results: Path) -> None:
+    """Add rows to the tables."""
     keys = ("part", "groups", "g", "g1", "balanced", "seed")
-    rows = [dict.fromkeys(keys) | row for row in rows]
-    document = merge_rows(arguments.results / "levels.json", rows, keys, about=context())
-    (arguments.results / "levels.md").write_text(rendered(document))
+    whole = [dict.fromkeys(keys) | row for row in rows]
+    document = merge_rows(results / "levels.json", whole, keys, about=context())
+    (results / "levels.md").write_text(rendered(document))
 
 
 if __name__ == "__main__":

@@ -23,8 +23,11 @@ class LocalPacked:
     spark: Any = None
     shards: int = 8
 
-    def sum(self, kernel: Any, shared: Mapping[str, np.ndarray], **_: Any) -> dict[str, np.ndarray]:
-        return _summed(kernel, shared, self.batches)
+    def sum(
+        self, kernel: Any, shared: Mapping[str, np.ndarray], rounds: int = 1, **_: Any
+    ) -> dict[str, np.ndarray]:
+        """Over all documents, or over the first of several rounds."""
+        return _summed(kernel, shared, self.batches[::rounds])
 
     def sum_halves(self, kernel: Any, shared: Mapping[str, np.ndarray], **_: Any) -> tuple[dict[str, np.ndarray], ...]:
         return tuple(_summed(kernel, shared, self.batches[half::2]) for half in (0, 1))

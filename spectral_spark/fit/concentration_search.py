@@ -23,21 +23,21 @@ DOCUMENT_TOTALS = (0.3, 1.0, 3.0, 10.0)
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """The best candidate, and the losses of all.
+    """The losses of all candidates, each with the total document prior that suits it best.
 
     Attributes
     ----------
-    best : index of the candidate.
-    document_concentration : the total document prior with which its loss was lowest.
     losses : array of shape (candidates,), nats per hidden word on the sample.
+    document_concentrations : array of shape (candidates,), the total document prior with which the loss was lowest.
+    unigram_loss : the loss of the word frequencies alone.
     """
 
-    best: int
-    document_concentration: float
     losses: np.ndarray
+    document_concentrations: np.ndarray
+    unigram_loss: float
 
 
-def choose_candidate(
+def score_candidates(
     corpus: CountedCorpus, solutions: Sequence[TopicSolution], priors: Sequence[np.ndarray], mean_words: np.ndarray,
     run: FitRun, seed: int, *, step: str = "choose",
 ) -> Choice:
@@ -64,12 +64,14 @@ def choose_candidate(
             rounds=corpus.rounds_for(SCORED_DOCUMENTS),
         )
         run.finished_pass("choose concentrations", int(sums["documents"].sum()), started)
-        return {"loss": sums["loss"].sum(axis=2), "hidden": sums["hidden"].sum(keepdims=True)}
+        alone = {name: sums[name].sum(keepdims=True) for name in ("hidden", "unigram_loss")}
+        return {"loss": sums["loss"].sum(axis=2), **alone}
 
     sums = run.resumable(step, compute)
-    losses = sums["loss"] / max(float(sums["hidden"][0]), 1.0)
-    best, total = np.unravel_index(int(losses.argmin()), losses.shape)
-    return Choice(int(best), DOCUMENT_TOTALS[int(total)], losses.min(axis=1))
+    hidden = max(float(sums["hidden"][0]), 1.0)
+    losses = sums["loss"] / hidden
+    totals = np.array(DOCUMENT_TOTALS)[losses.argmin(axis=1)]
+    return Choice(losses.min(axis=1), totals, float(sums["unigram_loss"][0]) / hidden)
 
 
 def _stacked(arrays: list[np.ndarray]) -> np.ndarray:

@@ -14,6 +14,7 @@ from spectral_spark.files.model_files import NodeTable, TopicModelFiles
 from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.fit_summary import FitSummary
+from spectral_spark.fit.planned_passes import AGREED
 from spectral_spark.moments.kept_sample import KeptSample
 from spectral_spark.moments.known_documents import KnownDocuments
 from spectral_spark.moments.moment_state import MomentState
@@ -186,6 +187,8 @@ def _documents_from(settings: FitSettings, topics: Topics) -> str:
         return "refinement"
     if settings.concentrations == "calibrated":
         return "calibrated"
+    if topics.report.get("concentrations_chosen") == AGREED:
+        return "agreement of the groups"
     return "held-out documents" if "concentration_scores" in topics.report else "usual"
 
 

@@ -5,23 +5,25 @@ from typing import Any
 
 from spectral_spark.engine.corpus import CountedCorpus
 from spectral_spark.errors import InputError
-from spectral_spark.fit.concentration_search import choose_candidate
+from spectral_spark.fit.concentration_search import score_candidates
 from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.fitted_topics import Topics
-from spectral_spark.fit.planned_passes import CANDIDATES, GROUP_CANDIDATES, LARGE_TOPICS
+from spectral_spark.fit.planned_passes import AGREED, CANDIDATES, GROUP_CANDIDATES, LARGE_TOPICS
 from spectral_spark.fit.third_step import SAMPLED_ITERATIONS, SETTLED, ThirdDocuments, third_documents
 from spectral_spark.moments.kept_sample import KeptSample
 from spectral_spark.moments.moment_state import MomentState
 from spectral_spark.solve.level_concentrations import LevelRatios, level_ratios
 from spectral_spark.solve.reconstruct import smoothed_topics
-from spectral_spark.solve.solve_state import solve_state
+from spectral_spark.solve.solve_state import group_agreement, solve_state
 from spectral_spark.solve.topic_solution import TopicSolution, node_proportions
 from spectral_spark.tree.bounds import independent_groups
 
 UNSCORED = 0.3              # without documents to choose with, or before refinement; small values suit text
 DOCUMENT_CONCENTRATION = 1.0
 CALIBRATED, PER_GROUP = "calibrated", "groups"
+CLOSE = 0.05                # share of the gain over word frequencies within which losses do not tell concentrations
+FEW_GROUPS = 64             # groups whose second moments are compared one by one
 MANY_GROUPS = 20            # independent top-level groups that stand for their expectation
 REFINED_TOLERANCE = 0.03    # looser tolerance of the solver if refinement follows, which corrects what is left
 # The noise of a sample is larger than what further iterations would change.
@@ -72,8 +74,9 @@ def solve_moments(
             if corpus is None:
                 raise
     best = _best_candidate(moments, settings, corpus, run, third)
-    report = {"concentration_scores": best.scores, "concentrations_chosen": best.name}
-    return _solved(moments, best.solution, best.document_concentration, report, printed=settings.printed)
+    chosen = best.chosen()
+    report = {"concentration_scores": best.scores, "concentrations_chosen": chosen.name}
+    return _solved(moments, chosen.solution, chosen.document_concentration, report, printed=settings.printed)
 
 
 def _unscored(moments: MomentState, settings: FitSettings) -> tuple[str, "_Candidate"]:
@@ -97,14 +100,39 @@ def _unscored(moments: MomentState, settings: FitSettings) -> tuple[str, "_Candi
 
 
 @dataclass(frozen=True, eq=False)
-class _Best:
-    """The candidate with the lowest loss so far, and the losses of all."""
+class _Scored:
+    """A solution, its loss on held-out words, and the total document prior with which it was lowest."""
 
+    name: str
     solution: TopicSolution
     loss: float
     document_concentration: float
+
+    @property
+    def documents(self) -> float:
+        """The concentration of the documents that the moments were read with."""
+        return (self.solution.concentrations or (DOCUMENT_CONCENTRATION,))[-1]
+
+
+@dataclass(frozen=True, eq=False)
+class _Best:
+    """The candidate with the lowest loss so far, the one that the groups agree on, and the losses of all."""
+
+    lowest: _Scored
+    agreed: _Scored | None
     scores: dict[str, float]
-    name: str
+    unigram_loss: float
+
+    def chosen(self) -> _Scored:
+        """The lowest loss, or the concentration that the groups agree on if it is larger and its loss hardly higher.
+
+        Both err towards small numbers. Topics nearer to the corpus mean than they are have a lower loss where some
+        topics cannot be found, and noise leaves more beside the diagonals of the groups the larger the number is.
+        """
+        lowest, agreed = self.lowest, self.agreed
+        if agreed is None or not agreed.documents > lowest.documents:
+            return lowest
+        return agreed if agreed.loss - lowest.loss <= CLOSE * (self.unigram_loss - lowest.loss) else lowest
 
 
 def _best_candidate(
@@ -121,7 +149,7 @@ def _best_candidate(
     while waiting:
         name = next(iter(waiting))
         candidate = waiting.pop(name)
-        first = next(iter(together.values()), best.solution if best else None)
+        first = next(iter(together.values()), best.lowest.solution if best else None)
         rank = first.rank if first else None
         try:
             solution = _tried(candidate, moments, replace(settings, k=rank.k) if rank else settings, third)
@@ -175,6 +203,9 @@ def _more_candidates(moments: MomentState, settings: FitSettings, k: int) -> dic
     if settings.tensors == "auto" and moments.groups is not None and len(moments.groups.paths):
         more |= {f"{PER_GROUP} {g:g}": _Candidate([g], True, levels) for g in GROUP_CANDIDATES}
         more[f"{PER_GROUP} {CALIBRATED}"] = _Candidate(CALIBRATED, True, levels)
+        agreement = group_agreement(moments, k, settings.seed) if len(moments.groups.paths) <= FEW_GROUPS else None
+        if agreement is not None and agreement.clear:
+            more[AGREED] = _Candidate([agreement.concentration], True, levels)
     return more
 
 
@@ -195,13 +226,15 @@ def _better(
     means, names, solutions = moments.node_means(), list(candidates), list(candidates.values())
     priors = [node_proportions(means, solution) for solution in solutions]
     step = "choose" if len(solutions) > 1 else f"choose-{names[0]}"
-    choice = choose_candidate(corpus, solutions, priors, moments.mean_words(), run, seed, step=step)
-    scores = {name: round(float(loss), 5) for name, loss in zip(names, choice.losses, strict=True)}
-    scores = (best.scores if best else {}) | scores
-    loss = float(choice.losses[choice.best])
-    if best is not None and best.loss <= loss:
-        return replace(best, scores=scores)
-    return _Best(solutions[choice.best], loss, choice.document_concentration, scores, names[choice.best])
+    choice = score_candidates(corpus, solutions, priors, moments.mean_words(), run, seed, step=step)
+    scored = [
+        _Scored(name, solution, float(loss), float(total)) for name, solution, loss, total in
+        zip(names, solutions, choice.losses, choice.document_concentrations, strict=True)
+    ]
+    lowest = min([best.lowest, *scored] if best else scored, key=lambda one: one.loss)
+    agreed = next((one for one in scored if one.name == AGREED), best.agreed if best else None)
+    scores = (best.scores if best else {}) | {one.name: round(one.loss, 5) for one in scored}
+    return _Best(lowest, agreed, scores, choice.unigram_loss)
 
 
 def _solve(

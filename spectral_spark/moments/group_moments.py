@@ -140,6 +140,11 @@ class GroupStatistics:
         """W = Σu, Σu², Σu³ of each group; array of shape (3, G)."""
         return power_sums(self.counts, self.by_length)
 
+    def pairs(self, factor: np.ndarray) -> "GroupPairs":
+        """Second moments of every group, with group weights f W, f of shape (G,)."""
+        weight = factor * self.power_sums()[0]
+        return GroupPairs(self, weight / weight.sum())
+
     def averages(self, factor: np.ndarray) -> GroupAverages:
         """Averages with group weights f W, f of shape (G,); over distinct documents if their sums were collected."""
         if len(self.paths) == 0:
@@ -212,6 +217,32 @@ class GroupStatistics:
             return self
         paths = tuple(path for path, kept in zip(self.paths, keep, strict=True) if kept)
         return GroupStatistics(paths, self.by_length, self.counts[keep], self.first[keep], self.second[keep], None)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupPairs:
+    """Pairs of words of one group at a time.
+
+    Attributes
+    ----------
+    statistics : sums of all groups.
+    share : array of shape (G,), weights of the groups, which sum to one.
+    """
+
+    statistics: GroupStatistics
+    share: np.ndarray
+
+    def of(self, group: int) -> tuple[np.ndarray, np.ndarray]:
+        """Means over pairs of words inside a document, M2, and of two documents, both of shape (p, p)."""
+        sums, p = self.statistics, self.statistics.first.shape[1]
+        one, two, _ = sums.power_sums()[:, group]
+        first = sums.first[group]
+        across = np.outer(first, first)
+        if sums.distinct is None:
+            across /= one**2
+        else:
+            across = (across - unpack2(sums.distinct.square[group], p)) / (one**2 - two)
+        return unpack2(sums.second[group], p) / one, across
 
 
 def power_sums(counts: np.ndarray, by_length: bool) -> np.ndarray:

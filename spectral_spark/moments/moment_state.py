@@ -15,7 +15,7 @@ from spectral_spark.files.directories import SavedDirectory, Staging, new_direct
 from spectral_spark.files.formats import STATE_KIND, STATE_VERSION
 from spectral_spark.moments.basis import Basis
 from spectral_spark.moments.coefficients import HDPCoefficients, hdp_coefficients, level_coefficients
-from spectral_spark.moments.group_moments import GroupAverages, GroupStatistics
+from spectral_spark.moments.group_moments import GroupAverages, GroupPairs, GroupStatistics
 from spectral_spark.moments.leaf_moments import LeafMoments
 from spectral_spark.moments.moment_files import read_fields, state_version, write_fields
 from spectral_spark.moments.pair_moments import NodeSums, PairMoments, pair_moments, unpacked_squares
@@ -137,11 +137,23 @@ class MomentState:
             raise InputError("these moments hold no group statistics; collect them in the fit, or solve without groups")
         paths = set(self.groups.paths)
         inside = np.array([slot in (ALL, GROUPED) or slot in paths for slot in self.slots])
-        nodes = [self.census.tree.index(path) for path in self.groups.paths]
-        if self.weighting == "ess" and self.kept_by_node:       # given the groups, there is no variance between them
-            return self._normalised(self._both.combined(1.0 * inside)), self.groups.averages(np.ones(len(nodes)))
-        factor = self._node_factor[nodes]
+        factor = self._group_factor(self.groups)
+        if self.weighting == "ess" and self.kept_by_node:
+            return self._normalised(self._both.combined(1.0 * inside)), self.groups.averages(factor)
         return self._normalised(self._both.combined(self._slot_factor * inside)), self.groups.averages(factor)
+
+    def group_pairs(self) -> GroupPairs:
+        """Second moments of every group, with the weights of ``grouped``."""
+        if self.groups is None:
+            raise InputError("these moments hold no group statistics; collect them in the fit, or solve without groups")
+        return self.groups.pairs(self._group_factor(self.groups))
+
+    def _group_factor(self, groups: GroupStatistics) -> np.ndarray:
+        """The factor of the documents' weights in every group."""
+        if self.weighting == "ess" and self.kept_by_node:       # given the groups, there is no variance between them
+            return np.ones(len(groups.paths))
+        factor: np.ndarray = self._node_factor[[self.census.tree.index(path) for path in groups.paths]]
+        return factor
 
     def mean_words(self) -> np.ndarray:
         """M1 over words, array of shape (d,), sums to one."""
@@ -185,7 +197,21 @@ class MomentState:
             weight, squared = census.tokens, census.tokens_squared
         squares = unpacked_squares(self.level_squares, self.basis.size)
         sums = NodeSums(census.tree, self.node_first, weight, squared, squares)
-        return pair_moments(sums, self.root().second, self.weights.factor * weight)
+        return pair_moments(sums, self.root().second, self.weights.factor * weight, self._inside_of_top_groups())
+
+    def _inside_of_top_groups(self) -> np.ndarray | None:
+        """M2 of the documents below each top-level node, (nodes, pairs), from the statistics of the groups."""
+        if self.groups is None:
+            return None
+        tree, factor = self.census.tree, self._group_factor(self.groups)
+        nodes = np.array([tree.index(path) for path in self.groups.paths], dtype=np.int64)
+        below, top = nodes > 0, np.flatnonzero(tree.level == 1)
+        at = np.searchsorted(top, tree.top_level[nodes[below]])
+        second, weight = np.zeros((len(top), self.groups.second.shape[1])), np.zeros(len(top))
+        np.add.at(second, at, (factor[:, None] * self.groups.second)[below])
+        np.add.at(weight, at, (factor * self.groups.power_sums()[0])[below])
+        mean: np.ndarray = second / np.where(weight > 0, weight, np.nan)[:, None]
+        return mean
 
     def coefficients(self, concentrations: Sequence[float]) -> HDPCoefficients:
         """HDP coefficients of this tree, also at unequal depth; a single number is the documents' concentration."""

@@ -50,6 +50,8 @@ class PairMoments:
     inside : array of shape (p, p), M2: pairs of words inside one document.
     shares : array of shape (depth + 1,), the share of M2 that documents at nodes of each level have; sums to one.
     sums : what a jackknife over groups needs, or None.
+    inside_of_groups : array of shape (top-level groups, pairs), M2 of the documents of each, packed and NaN where it is
+        not known; None if nothing is known.
     """
 
     levels: np.ndarray
@@ -57,6 +59,7 @@ class PairMoments:
     inside: np.ndarray
     shares: np.ndarray
     sums: "NodeSums | None" = None
+    inside_of_groups: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,13 +131,15 @@ class NodeSums:
         return np.bincount(self.tree.level, values, self.tree.depth + 1).astype(float)
 
 
-def pair_moments(sums: NodeSums, inside: np.ndarray, node_share: np.ndarray) -> PairMoments:
+def pair_moments(
+    sums: NodeSums, inside: np.ndarray, node_share: np.ndarray, inside_of_groups: np.ndarray | None = None
+) -> PairMoments:
     """Pair moments from sums over nodes, M2 of shape (p, p), and the weight in it of each node's documents."""
     totals, weights = sums.pairs()
     levels = totals / np.where(weights > 0, weights, 1.0)[:, None, None]
     levels[weights == 0] = np.nan
     shares = np.bincount(sums.tree.level, node_share, sums.tree.depth + 1)
-    return PairMoments(levels, weights, inside, shares / shares.sum(), sums)
+    return PairMoments(levels, weights, inside, shares / shares.sum(), sums, inside_of_groups)
 
 
 def unpacked_squares(packed: np.ndarray, p: int) -> np.ndarray:

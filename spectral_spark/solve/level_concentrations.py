@@ -10,6 +10,7 @@ import numpy as np
 
 from spectral_spark.moments.coefficients import HDPCoefficients, share_coefficients
 from spectral_spark.moments.pair_moments import NodeSums, PairMoments
+from spectral_spark.moments.symmetric_packing import pair_indices
 from spectral_spark.solve.whitening import signed_spectrum
 
 LOWEST_LEVEL, HIGHEST_LEVEL = 0.01, 1000.0
@@ -83,7 +84,7 @@ def level_ratios(pairs: PairMoments, k: int) -> LevelRatios | None:
     ratios = _ratios(np.nansum(pairs.levels * direction, axis=(1, 2)), pairs.weights, inside)
     if ratios is None:
         return None
-    covariance = None if pairs.sums is None else _jackknife(pairs.sums, direction, inside)
+    covariance = None if pairs.sums is None else _jackknife(pairs.sums, direction, inside, pairs.inside_of_groups)
     return LevelRatios(ratios, covariance, pairs.shares)
 
 
@@ -98,21 +99,22 @@ def _ratios(means: np.ndarray, weights: np.ndarray, inside: float) -> np.ndarray
     return increasing
 
 
-def _jackknife(sums: NodeSums, direction: np.ndarray, inside: float) -> np.ndarray | None:
-    """Covariance of the ratios by leaving out one top-level group at a time.
-
-    M2 is known for the whole corpus only. A group's own differs from it as its documents' common part does.
-    """
+def _jackknife(
+    sums: NodeSums, direction: np.ndarray, inside: float, inside_of_groups: np.ndarray | None
+) -> np.ndarray | None:
+    """Covariance of the ratios by leaving out one top-level group at a time."""
     numerators, weights = sums.forms(direction)
     groups, tree = len(weights) - 1, sums.tree
     size = tree.sum_below(sums.weight)[tree.level == 1]
-    own, of_own = numerators[:-1, 1:].sum(axis=1), weights[:-1, 1:].sum(axis=1)
-    known = of_own > 1e-9 * of_own.max(initial=0.0)
-    if groups < FEWEST_GROUPS or not known.any():
+    apart = _groups_apart(numerators, weights, size)
+    if groups < FEWEST_GROUPS or apart is None:
         return None
-    common = np.divide(own, of_own, out=np.zeros(groups), where=known)
-    average = float(size[known] @ common[known]) / float(size[known].sum())
-    shift = np.where(known, size / np.maximum(sums.weight.sum() - size, 1e-300) * (common - average), 0.0)
+    if inside_of_groups is not None:
+        rows, columns = pair_indices(len(direction))
+        twice = np.where(rows == columns, 1.0, 2.0) * direction[rows, columns]
+        own = inside_of_groups @ twice
+        apart = np.where(np.isfinite(own), own - inside, apart)
+    shift = size / np.maximum(sums.weight.sum() - size, 1e-300) * apart
     left_out = []
     for group in range(groups):
         weight = np.maximum(weights[-1] - weights[group], 0.0)
@@ -121,6 +123,19 @@ def _jackknife(sums: NodeSums, direction: np.ndarray, inside: float) -> np.ndarr
     found = np.array([ratios for ratios in left_out if ratios is not None])
     if len(found) < FEWEST_GROUPS:
         return None
-    apart = found - found.mean(axis=0)
-    covariance: np.ndarray = (len(found) - 1) / len(found) * (apart.T @ apart)
+    scatter = found - found.mean(axis=0)
+    covariance: np.ndarray = (len(found) - 1) / len(found) * (scatter.T @ scatter)
     return covariance
+
+
+def _groups_apart(numerators: np.ndarray, weights: np.ndarray, size: np.ndarray) -> np.ndarray | None:
+    """How much M2 of each top-level group differs from that of all, where the groups' own were not collected: as much
+    as the part that its documents have in common. That leaves out how the groups' documents differ otherwise."""
+    own, of_own = numerators[:-1, 1:].sum(axis=1), weights[:-1, 1:].sum(axis=1)
+    known = of_own > 1e-9 * of_own.max(initial=0.0)
+    if not known.any():
+        return None
+    common = np.divide(own, of_own, out=np.zeros(len(own)), where=known)
+    average = float(size[known] @ common[known]) / float(size[known].sum())
+    apart: np.ndarray = np.where(known, common - average, 0.0)
+    return apart

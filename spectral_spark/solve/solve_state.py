@@ -4,10 +4,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 from spectral_spark.moments.coefficients import HDPCoefficients
 from spectral_spark.moments.moment_state import MomentState
 from spectral_spark.solve.corrected_moments import second_corrected
 from spectral_spark.solve.document_noise import DocumentNoise
+from spectral_spark.solve.group_agreement import Agreement, agreed_concentration
+from spectral_spark.solve.group_tensors import group_corrected_moments
 from spectral_spark.solve.rank import RankChoice, RankEvidence, choose_rank
 from spectral_spark.solve.topic_solution import TopicSolution
 from spectral_spark.solve.topics_from_moments import solve_topics
@@ -45,6 +49,17 @@ def solve_state(
         **options,
     )
     return solution if numbers is None else replace(solution, concentrations=numbers)
+
+
+def group_agreement(state: MomentState, k: int, seed: int = 0) -> Agreement | None:
+    """The documents' concentration that the second moments of the groups agree on; None if there is none."""
+    if not state.has_third:
+        return None
+    moments, averages = state.grouped()
+    with threadpool_limits(1):
+        return agreed_concentration(
+            lambda coefficients: group_corrected_moments(moments, averages, coefficients), state.group_pairs(), k, seed
+        )
 
 
 def state_rank(state: MomentState, coefficients: HDPCoefficients, rule: str) -> RankChoice:

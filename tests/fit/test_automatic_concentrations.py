@@ -86,3 +86,15 @@ def test_few_groups_are_solved_each_on_its_own(spark: SparkSession) -> None:
     assert errors[0] < 0.85 * errors[1]
     again = automatic.solveAgain(concentrations=automatic.summary.spectral_concentrations[-1:])
     assert recovery(again.topicsMatrix(), automatic.topicsMatrix()).error < 1e-6
+
+
+def test_few_groups_of_mixed_documents_agree_on_the_concentration(spark: SparkSession) -> None:
+    drawn = simulate_hdp((200, 8), [500] * 4, [1.0, 5.0], 80, seed=1)
+    automatic = fit(corpus_frame(spark, drawn).cache())
+    told = automatic.solveAgain(concentrations=[5.0], tensors="groups")
+    assert "groups agreed" in automatic.summary.refinement["concentration_scores"]
+    errors = [recovery(model.topicsMatrix(), drawn.topics).error for model in (automatic, told)]
+    assert errors[0] < 1.05 * errors[1]
+    if automatic.summary.refinement["concentrations_chosen"] == "groups agreed":
+        assert automatic.summary.levels["documents_from"] == "agreement of the groups"
+        np.testing.assert_allclose(automatic.summary.concentrations[-1], 5.0, rtol=0.25)

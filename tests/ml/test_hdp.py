@@ -363,7 +363,7 @@ def test_large_candidates_are_scored_in_turn_with_the_same_choice(
     assert names.count("choose concentrations") == len(scores)
     assert model.summary.refinement == together.summary.refinement
     levels = {f"levels {g:g}" for g in solve_step.CANDIDATES}
-    groups = {"groups calibrated", *(f"groups {g:g}" for g in solve_step.GROUP_CANDIDATES)}
+    groups = {"groups calibrated", "groups agreed", *(f"groups {g:g}" for g in solve_step.GROUP_CANDIDATES)}
     assert {"0.1", "0.3", "1", "3"} <= set(scores) <= {"0.1", "0.3", "1", "3", "calibrated", *levels, *groups}
     assert model.topicsMatrix().tobytes() == together.topicsMatrix().tobytes()
 
