@@ -85,9 +85,9 @@ def test_a_node_words_a_topic(answering: SpectralHDPModel, documents: Any) -> No
 
 
 def test_siblings_are_compared_in_pairs(answering: SpectralHDPModel, documents: Any) -> None:
-    rows = answering.compareSiblings("b", documents, replicates=40).toArrow().to_pylist()
+    rows = answering.compareSiblings("b", documents).toArrow().to_pylist()
     assert {(tuple(row["a"]), tuple(row["b"])) for row in rows} == {(("b", "x"), ("b", "y"))}
-    alone = answering.compare("b/x", "b/y", documents, replicates=40).toArrow().to_pylist()
+    alone = answering.compare("b/x", "b/y", documents).toArrow().to_pylist()
     assert [row["difference"] for row in rows] == [row["difference"] for row in alone]
     with pytest.raises(InputError, match="2 to 50"):
         answering.compareSiblings("b/x", documents)
