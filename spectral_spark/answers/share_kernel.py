@@ -4,8 +4,9 @@ A document's proportions θ lean towards those of its tree node, p: θ = (c + g 
 counts of its N words and g is the concentration of documents. θ is the posterior mean, by sampling: the quicker mode
 leaves a little of every undecided word in every topic, which biases shares by tenths of a percent. An average of θ over
 a group would still be too similar to the model's own proportions, and seem too certain. The sums undo this. To first
-order, θ follows p with the slope a = g / (N + g − j), where j says how many words are undecided between the topic and
-others; then, with y = θ − a p and w = 1 − a,
+order, θ follows p with the slope a = g / (N + g − j). If θ changes by ε, and those of the other topics in proportion,
+a word that is of the topic with probability r changes r by ε r (1 − r) / (θ (1 − θ)), and j is the sum of these slopes
+over the undecided words. Then, with y = θ − a p and w = 1 − a,
 
     share of a topic in a group = Σ y / Σ w,
 
@@ -117,7 +118,7 @@ def prior_slopes(batch: CountBatch, topics: np.ndarray, theta: np.ndarray, conce
     ends = np.concatenate((np.zeros((1, topics.shape[1])), np.cumsum(chance, axis=0)))
     undecided = ends[batch.indptr[1:]] - ends[batch.indptr[:-1]]
     total = batch.lengths[:, None] + concentration
-    rest = np.maximum(total - undecided / np.maximum(theta, 1e-12), concentration)
+    rest = np.maximum(total - undecided / np.maximum(theta * (1.0 - theta), 1e-12), concentration)
     return np.minimum(concentration / rest, _LARGEST_SLOPE)
 
 

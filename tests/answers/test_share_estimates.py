@@ -14,9 +14,10 @@ from spectral_spark.answers.share_differences import (
     simultaneous,
 )
 from spectral_spark.answers.share_estimates import GroupShares, bootstrap_variance, group_shares, wilson
-from spectral_spark.answers.share_kernel import SUMS, ShareKernel, poisson_weights
+from spectral_spark.answers.share_kernel import SUMS, ShareKernel, poisson_weights, prior_slopes
 from spectral_spark.data.count_batch import CountBatch, selected_documents
 from spectral_spark.ingest.simulate import SimulatedCorpus, simulate_hdp
+from spectral_spark.refine.fold_in import infer
 
 PATHS = ((), ("a",), ("a", "x"), ("a", "y"), ("b",))
 
@@ -56,6 +57,19 @@ def test_sums_of_parts_add_up_and_undo_the_prior() -> None:
     found = group_shares(whole)
     assert found.shares == pytest.approx(corpus.node_proportions[[1, 2]], abs=0.06)
     assert found.documents.tolist() == [300, 300]
+
+
+def test_slopes_are_how_proportions_follow_the_prior() -> None:
+    """With two topics the formula is exact at the fixed point of inference; compared with differences."""
+    corpus = simulate_hdp((60, 2), 40, (2.0,), 60, seed=6)
+    prior, step = np.array([[0.4, 0.6]]), np.array([[1e-4, -1e-4]])
+    up, at, down = (infer(corpus.batch, corpus.topics, prior + move, 2.0, iterations=3000)
+                    for move in (step, 0 * step, -step))
+    followed = (up - down)[:, 0] / 2e-4
+    found = prior_slopes(corpus.batch, corpus.topics, at, 2.0)[:, 0]
+    inside = (found < 0.9) & (found > 0)
+    assert inside.sum() >= 30
+    assert found[inside] == pytest.approx(followed[inside], rel=0.02)
 
 
 def test_the_variance_is_what_many_replicates_have() -> None:
