@@ -44,12 +44,12 @@ TOTALS = (1.5, 2.5, 4.0, 7.0)
 STEPS = ("census", "range", "moments", "solve", "refine", "total")
 
 
-def made(corpus: Path) -> Path:
-    """The corpus of the histories; ingested if it is not there."""
+def made(corpus: Path, *more: str) -> Path:
+    """The corpus of the histories; ingested if it is not there, with further flags."""
     if not corpus.exists():
         words = ["ingest", "--source", "table", "--format", "parquet", "--input", str(data_root() / "histories"),
                  "--text-col", "text", "--id-col", "id", "--path-cols", "project,area", "--vocab-size", "20000",
-                 "--holdout", "1000/group", "--drop-duplicates", "--output", str(corpus)]
+                 "--holdout", "1000/group", "--drop-duplicates", "--output", str(corpus), *more]
         if command_line(words):
             raise SystemExit("the histories could not be ingested")
     return corpus

@@ -73,6 +73,8 @@ BENCHMARKS = {benchmark.name: benchmark for benchmark in (
     Benchmark("store", "updates: one per cent, and two hundred in a row", ("corpus",)),
     Benchmark("nights", "a model updated every night beside one fit of everything", ("corpus", "input")),
     Benchmark("histories", "a million commit messages: seconds and losses of several fits", ("histories",)),
+    Benchmark("answers_time", "shares by project and month with intervals beside scoring: time, memory",
+              ("histories",)),
     Benchmark("refine", "the refinement's settings on validation documents", ("corpus",)),
     Benchmark("starts", "fits from spectral and random topics: loss, and how alike two seeds are", ("corpus",)),
     Benchmark("level_moments", "spectral topics of pairs and triples of different documents", ("corpus",)),

@@ -23,34 +23,36 @@ def all_nodes(paths: Sequence[Path]) -> np.ndarray:
     ], np.int64)
 
 
-def cluster_hashes(paths: Sequence[Path], level: int | None, head: int = 0) -> np.ndarray:
-    """A hash for every path of what is drawn together in the bootstrap, 0 where documents are drawn one by one.
+def cluster_hashes(paths: Sequence[Path], level: int, head: int = 0) -> np.ndarray:
+    """A hash for every path of what is drawn together in the bootstrap.
 
     Parameters
     ----------
-    level : documents in the same group of this level of the tree are drawn together; None for single documents.
+    level : documents in the same group of this level of the tree are drawn together.
     head : names at the head of a path that are not of the tree.
     """
-    if level is None:
-        return np.zeros(len(paths), np.int64)
     return np.array([_hash(path[head : head + level]) for path in paths], np.int64)
 
 
-def units_of(groups: np.ndarray, clusters: np.ndarray, documents: np.ndarray, count: int) -> np.ndarray:
-    """How many units each group has to draw from: its clusters, or its documents where there are none.
+def cluster_cells(groups: np.ndarray, clusters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The parts that clusters have in groups.
 
     Parameters
     ----------
-    groups : array of shape (nodes, levels).
-    clusters, documents : arrays of shape (nodes,), of the documents that the nodes themselves hold.
+    groups : array of shape (nodes, levels), −1 for none.
+    clusters : array of shape (nodes,), hashes of what is drawn together.
+
+    Returns
+    -------
+    cells : array of shape (nodes, levels), the part that a node's documents belong to, −1 for none.
+    parts : array of shape (cells, 2), the group and the cluster of every part.
     """
-    units = np.zeros(count)
-    for column in groups.T:
-        for group in np.unique(column[column >= 0]):
-            members = (column == group) & (documents > 0)
-            alone = members & (clusters == 0)
-            units[group] += documents[alone].sum() + len(np.unique(clusters[members & (clusters != 0)]))
-    return units
+    cells, place = np.full(groups.shape, -1, np.int64), dict[tuple[int, int], int]()
+    for node, row in enumerate(groups.tolist()):
+        for level, group in enumerate(row):
+            if group >= 0:
+                cells[node, level] = place.setdefault((group, int(clusters[node])), len(place))
+    return cells, np.array(list(place), np.int64).reshape(-1, 2)
 
 
 def _hash(path: Path) -> int:

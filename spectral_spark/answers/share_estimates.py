@@ -1,20 +1,38 @@
-"""Topic shares of groups with intervals, their differences, and tests, from the sums of ``share_kernel``.
+"""Topic shares of groups with intervals, from the sums of ``share_kernel``.
 
-A share p behaves like a proportion of n independent draws, with variance p (1 − p) / n. The bootstrap replicates give
-the variance, hence n; that of a rare topic is estimated from few documents and is drawn towards the group's n over all
-topics. Intervals are Wilson's score intervals with n draws, which suit small shares; the interval of a difference joins
-those of the two shares (Newcombe's method, with the correlation of the replicates where groups have documents in
-common).
+A share p behaves like a proportion of n independent draws, with variance p (1 − p) / n. The sums give the variance of
+the Poisson bootstrap, hence n. That of a rare topic is estimated from few documents and is drawn towards what is
+expected of it: documents whose proportions vary around those of the group, and that say Σ w of a topic's share (words
+that could be of several topics say less of a rare one), are worth n ∝ Σ w, with the same factor for all topics.
+Intervals are Wilson's score intervals with n draws, which suit small shares.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import chi2, norm
 from scipy.stats import t as student
+
+from spectral_spark.answers.share_kernel import SUMS
 
 _OWN_WEIGHT = 8.0           # so many documents' worth of evidence for the variance over all topics
 _SMALLEST = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterSums:
+    """What the clusters say that were drawn as a whole: arrays of shape (parts, k), and of (parts,).
+
+    Attributes
+    ----------
+    above, below : the two sums of the part that a cluster has in a group.
+    group, cluster : the group, and the hash of the cluster.
+    """
+
+    above: np.ndarray
+    below: np.ndarray
+    group: np.ndarray
+    cluster: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,78 +43,99 @@ class GroupShares:
     ----------
     shares : array of shape (groups, k), rows sum to one.
     draws : array of shape (groups, k), the number of independent draws n that each share is worth.
-    replicates : array of shape (replicates, groups, k), the shares of the bootstrap.
     documents : array of shape (groups,).
     units : array of shape (groups,), what was drawn: documents, or clusters of them.
+    sums : the five sums of ``ShareKernel`` over what was drawn, arrays of shape (groups, k).
+    numbers : array of shape (groups,), the groups' numbers in ``parts``.
+    replicates : array of shape (replicates, groups, k), shares of the bootstrap; None if none were drawn.
+    parts : what was drawn, if clusters of documents.
     """
 
     shares: np.ndarray
     draws: np.ndarray
-    replicates: np.ndarray
     documents: np.ndarray
     units: np.ndarray
+    sums: Mapping[str, np.ndarray]
+    numbers: np.ndarray
+    replicates: np.ndarray | None = None
+    parts: ClusterSums | None = None
 
     def intervals(self, level: float) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper ends of the shares, arrays of shape (groups, k), each with coverage ``level``."""
-        return wilson(self.shares, self.draws, _quantile(level, self.units)[:, None])
+        return wilson(self.shares, self.draws, student.ppf(0.5 + level / 2, freedom(self.units))[:, None])
 
     def of(self, groups: np.ndarray) -> "GroupShares":
         """The shares of some groups, in this order."""
         return replace(
-            self, shares=self.shares[groups], draws=self.draws[groups], replicates=self.replicates[:, groups],
-            documents=self.documents[groups], units=self.units[groups],
+            self, shares=self.shares[groups], draws=self.draws[groups], documents=self.documents[groups],
+            units=self.units[groups], sums={name: array[groups] for name, array in self.sums.items()},
+            numbers=self.numbers[groups], replicates=None if self.replicates is None else self.replicates[:, groups],
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Differences:
-    """Differences of shares, a − b; all arrays have the shape (pairs, k).
+def group_shares(sums: Mapping[str, np.ndarray], parts: np.ndarray | None = None) -> GroupShares:
+    """Shares from the sums of ``ShareKernel``.
 
-    Attributes
-    ----------
-    difference, lower, upper : the difference and its interval.
-    p_value : of the score test that the shares are equal.
-    q_value : the smallest share of false discoveries at which the difference would be reported, over all topics of all
-        pairs (Benjamini and Hochberg 1995).
+    ``parts`` says that clusters were drawn: the group and the cluster of every row of the sums, array of shape
+    (rows, 2). Otherwise every document was drawn by itself, and the rows are the groups.
     """
-
-    difference: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-    p_value: np.ndarray
-    q_value: np.ndarray
-
-
-def group_shares(
-    above: np.ndarray, below: np.ndarray, documents: np.ndarray, units: np.ndarray | None = None
-) -> GroupShares:
-    """Shares from the sums of ``ShareKernel``, arrays of shape (groups, replicates + 1, k).
-
-    ``units`` says how many clusters were drawn in each group; by default every document is one.
-    """
-    units = documents if units is None else units
-    quotient = np.divide(above, below, out=np.zeros_like(above), where=below > _SMALLEST)
-    quotient = np.clip(quotient, 0.0, 1.0)
-    totals = quotient.sum(axis=2, keepdims=True)
-    shares = np.divide(quotient, totals, out=np.full_like(quotient, 1.0 / above.shape[2]), where=totals > 0)
-    own, replicates = shares[:, 0], np.swapaxes(shares[:, 1:], 0, 1)
-    empty = below[:, 1:].sum(axis=2) <= _SMALLEST                      # replicates that drew no document say nothing
-    variance = np.ma.array(replicates, mask=np.broadcast_to(empty.T[..., None], replicates.shape)).var(axis=0, ddof=1)
-    correction = np.where(units > 1, units / np.maximum(units - 1.0, 1.0), np.nan)[:, None]
-    draws = _draws(own, np.ma.filled(variance, np.nan) * correction, units)
-    return GroupShares(own, draws, replicates, documents, units)
+    documents, units, clusters = sums["documents"], sums["documents"], None
+    if parts is not None:
+        clusters = ClusterSums(sums["above"], sums["below"], parts[:, 0], parts[:, 1])
+        used = clusters.group[sums["documents"] > 0]
+        sums, documents = _over_clusters(clusters), np.bincount(clusters.group, documents)
+        units = np.bincount(used, minlength=len(documents)).astype(float)
+    shares = _normalised(sums["above"], sums["below"])
+    drawn = None
+    if "drawn_above" in sums:
+        drawn = np.swapaxes(_normalised(sums["drawn_above"], sums["drawn_below"]), 0, 1)
+    five = {name: sums[name] for name in SUMS}
+    return GroupShares(
+        shares, _draws(shares, five, units), documents, units, five, np.arange(len(shares)), drawn, clusters
+    )
 
 
-def _draws(shares: np.ndarray, variance: np.ndarray, units: np.ndarray) -> np.ndarray:
+def bootstrap_variance(sums: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Of the quotients Σ y / Σ w over infinitely many replicates, array of shape (groups, k)."""
+    share = _quotient(sums["above"], sums["below"])
+    squared = sums["squares"] - 2 * share * sums["products"] + share**2 * sums["weights"]
+    return _quotient(np.maximum(squared, 0.0), sums["below"] ** 2)
+
+
+def _over_clusters(parts: ClusterSums) -> dict[str, np.ndarray]:
+    """The five sums, of clusters in place of documents."""
+    terms = (parts.above, parts.below, parts.above**2, parts.above * parts.below, parts.below**2)
+    found = {}
+    for name, values in zip(SUMS, terms, strict=True):
+        found[name] = np.zeros((int(parts.group.max(initial=-1)) + 1, values.shape[1]))
+        np.add.at(found[name], parts.group, values)
+    return found
+
+
+def _normalised(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+    quotient = np.clip(_quotient(above, below), 0.0, 1.0)
+    totals = quotient.sum(axis=-1, keepdims=True)
+    return np.divide(quotient, totals, out=np.full_like(quotient, 1.0 / above.shape[-1]), where=totals > 0)
+
+
+def _draws(shares: np.ndarray, sums: Mapping[str, np.ndarray], units: np.ndarray) -> np.ndarray:
     """How many independent draws the shares are worth, array of shape (groups, k)."""
-    spread = shares * (1.0 - shares)
-    of_all = spread.sum(axis=1, keepdims=True) / np.maximum(variance.sum(axis=1, keepdims=True), _SMALLEST)
+    effective = _quotient(sums["below"] ** 2, sums["weights"])         # units, if all said as much
+    several = (units > 1)[:, None] & (effective > 1.0 + 1e-6)
+    correction = np.where(several, effective / np.maximum(effective - 1.0, 1e-6), 0.0)
+    variance = bootstrap_variance(sums) * correction
+    spread, said = shares * (1.0 - shares), np.maximum(sums["below"], _SMALLEST)
+    factor = (spread / said).sum(axis=1, keepdims=True) / np.maximum(variance.sum(axis=1, keepdims=True), _SMALLEST)
     least = np.minimum(units, 2.0)[:, None]
-    of_all = np.where(np.isfinite(of_all), np.maximum(of_all, least), least)     # one unit has no variance of its own
-    inverse = np.divide(variance, spread, out=np.zeros_like(variance), where=spread > _SMALLEST)
+    expected = np.maximum(factor * said, least)
+    inverse = _quotient(variance, spread)
     evidence = units[:, None] * np.minimum(1.0, shares * shares.shape[1])
-    pooled = (evidence * np.nan_to_num(inverse) + _OWN_WEIGHT / of_all) / (evidence + _OWN_WEIGHT)
-    return np.where(units[:, None] > 1, 1.0 / np.maximum(pooled, _SMALLEST), least)
+    pooled = (evidence * inverse + _OWN_WEIGHT / np.maximum(expected, _SMALLEST)) / (evidence + _OWN_WEIGHT)
+    return np.where(several, 1.0 / np.maximum(pooled, _SMALLEST), least)
+
+
+def _quotient(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+    return np.divide(above, below, out=np.zeros_like(above), where=below > _SMALLEST)
 
 
 def wilson(shares: np.ndarray, draws: np.ndarray, z: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
@@ -107,76 +146,6 @@ def wilson(shares: np.ndarray, draws: np.ndarray, z: np.ndarray | float) -> tupl
     return np.clip(centre - half, 0.0, shares), np.clip(centre + half, shares, 1.0)
 
 
-def differences(a: GroupShares, b: GroupShares, level: float, *, overlapping: bool = True) -> Differences:
-    """The pairs of groups of ``a`` and ``b`` compared, topic by topic."""
-    correlation = _correlations(a.replicates, b.replicates) if overlapping else np.zeros_like(a.shares)
-    units = np.minimum(a.units, b.units)
-    z = _quantile(level, units)[:, None]
-    low_a, high_a = wilson(a.shares, a.draws, z)
-    low_b, high_b = wilson(b.shares, b.draws, z)
-    gap = a.shares - b.shares
-    down = _joined(a.shares - low_a, high_b - b.shares, correlation)
-    up = _joined(high_a - a.shares, b.shares - low_b, correlation)
-    p_value = _equal_shares(a, b, correlation, units)
-    return Differences(gap, gap - down, gap + up, p_value, false_discovery(p_value.ravel()).reshape(p_value.shape))
-
-
-def false_discovery(p_values: np.ndarray) -> np.ndarray:
-    """Benjamini and Hochberg's q-values of an array of p-values."""
-    order = np.argsort(p_values, kind="stable")
-    scaled = p_values[order] * len(p_values) / np.arange(1, len(p_values) + 1)
-    q_values = np.empty_like(scaled)
-    q_values[order] = np.minimum.accumulate(scaled[::-1])[::-1]
-    return np.minimum(q_values, 1.0)
-
-
-def simultaneous(level: float, comparisons: int) -> float:
-    """The level of one interval at which so many of them hold together with probability ``level`` (Šidák)."""
-    return float(level ** (1.0 / max(comparisons, 1)))
-
-
-def change_tests(groups: GroupShares, positions: np.ndarray) -> dict[str, np.ndarray]:
-    """Whether the shares differ between groups, and whether they rise or fall with the groups' positions.
-
-    Returns
-    -------
-    arrays of shape (k,): ``slope`` per unit of position, ``trendPValue``, ``changePValue`` (any difference), and both
-    adjusted for the number of topics, ``trendQValue`` and ``changeQValue``.
-    """
-    weight = groups.draws
-    mean = (weight * groups.shares).sum(axis=0) / weight.sum(axis=0)
-    variance = np.maximum(mean * (1 - mean), _SMALLEST) / weight
-    centred = positions[:, None] - (positions[:, None] / variance).sum(axis=0) / (1 / variance).sum(axis=0)
-    information = (centred**2 / variance).sum(axis=0)
-    slope = (centred * groups.shares / variance).sum(axis=0) / np.maximum(information, _SMALLEST)
-    freedom = max(len(groups.shares) - 1, 1)
-    change = chi2.sf(((groups.shares - mean) ** 2 / variance).sum(axis=0), freedom)
-    trend = 2 * norm.sf(np.abs(slope) * np.sqrt(information))
-    return {
-        "slope": slope, "trendPValue": trend, "trendQValue": false_discovery(trend), "changePValue": change,
-        "changeQValue": false_discovery(change),
-    }
-
-
-def _quantile(level: float, units: np.ndarray) -> np.ndarray:
-    """Student's quantiles: few units leave their variance uncertain."""
-    return np.asarray(student.ppf(0.5 + level / 2, np.maximum(2.0 * units, 2.0)))
-
-
-def _joined(first: np.ndarray, second: np.ndarray, correlation: np.ndarray) -> np.ndarray:
-    return np.sqrt(np.maximum(first**2 - 2 * correlation * first * second + second**2, 0.0))
-
-
-def _equal_shares(a: GroupShares, b: GroupShares, correlation: np.ndarray, units: np.ndarray) -> np.ndarray:
-    pooled = (a.shares * a.draws + b.shares * b.draws) / (a.draws + b.draws)
-    spread = np.maximum(pooled * (1 - pooled), _SMALLEST)
-    first, second = np.sqrt(spread / a.draws), np.sqrt(spread / b.draws)
-    error = np.maximum(_joined(first, second, correlation), _SMALLEST)
-    return np.asarray(2 * student.sf(np.abs(a.shares - b.shares) / error, np.maximum(2.0 * units, 2.0)[:, None]))
-
-
-def _correlations(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Of the replicates of two sets of groups, array of shape (pairs, k)."""
-    first, second = a - a.mean(axis=0), b - b.mean(axis=0)
-    norms = np.sqrt((first**2).sum(axis=0) * (second**2).sum(axis=0))
-    return np.clip(np.divide((first * second).sum(axis=0), norms, out=np.zeros_like(norms), where=norms > 0), -1, 1)
+def freedom(units: np.ndarray) -> np.ndarray:
+    """Degrees of freedom of Student's quantiles: few units leave their variance uncertain."""
+    return np.asarray(np.maximum(2.0 * units, 2.0))

@@ -1,20 +1,23 @@
-"""Sums over documents from which the topic shares of groups follow, with bootstrap replicates, in one scoring pass.
+"""Sums over documents from which the topic shares of groups and their variance follow, in one scoring pass.
 
 A document's proportions θ lean towards those of its tree node, p: θ = (c + g p) / (N + g), where c are the expected
 counts of its N words and g is the concentration of documents. θ is the posterior mean, by sampling: the quicker mode
 leaves a little of every undecided word in every topic, which biases shares by tenths of a percent. An average of θ over
 a group would still be too similar to the model's own proportions, and seem too certain. The sums undo this. To first
-order, θ follows p with the slope a = g / (N + g − j), where j says how many words are undecided between the topic and
-others; then
+order, θ follows p with the slope a = g / (N + g − j). If θ changes by ε, and those of the other topics in proportion,
+a word that is of the topic with probability r changes r by ε r (1 − r) / (θ (1 − θ)), and j is the sum of these slopes
+over the undecided words. Then, with y = θ − a p and w = 1 − a,
 
-    share of a topic in a group = Σ (θ − a p) / Σ (1 − a),
+    share of a topic in a group = Σ y / Σ w,
 
 the proportions under which the documents would reproduce themselves. Without undecided words that is
 Σ c / (N + g) / Σ N / (N + g), a mean over documents in which long documents count more, up to one.
 
-The replicates are a Poisson bootstrap: in replicate r, a document counts as often as a Poisson variate with mean one
-says that is a hash of the seed, r and the document's key. It belongs to the document alone, so all sums are additive
-and do not depend on the partitioning.
+The uncertainty is that of a Poisson bootstrap, in which a document counts as often as a Poisson variate with mean one
+says. The variance of a share s over infinitely many replicates is Σ (y − s w)² / (Σ w)², so the sums of y², y w and w²
+say it without drawing anything, for thousands of groups at once. Replicates are drawn only for selections of documents
+that may have some in common. In replicate r, a document's variate is a hash of the seed, r and the document's key: it
+belongs to the document alone, so all sums are additive and do not depend on the partitioning.
 """
 
 from collections.abc import Mapping
@@ -27,6 +30,7 @@ from spectral_spark.data.hashing import GOLDEN_GAMMA, mixed_bits, next_bits
 from spectral_spark.refine.fold_in import possible
 from spectral_spark.refine.posterior_means import sample_documents
 
+SUMS = ("above", "below", "squares", "products", "weights")        # of y, w, y², y w and w²
 _LARGEST_SLOPE = 0.95        # documents that say almost nothing are not scaled up by more than 20
 _POISSON = np.cumsum(np.exp(-1.0) / np.concatenate(([1.0], np.cumprod(np.arange(1.0, 16.0)))))
 _THRESHOLDS = (_POISSON * 2.0**32).astype(np.uint64)
@@ -36,20 +40,26 @@ _THRESHOLDS = (_POISSON * 2.0**32).astype(np.uint64)
 class ShareKernel:
     """Shares of topics in groups of documents.
 
-    ``shared`` holds ``topics`` (d, k), ``node_prior`` (nodes, k), ``concentration`` (1,), ``groups`` (nodes, levels),
-    the groups that a document of each node belongs to, −1 for none, and ``clusters`` (nodes,), hashes of what is drawn
-    together in the bootstrap: documents one by one where the hash is 0.
+    ``shared`` holds ``topics`` (d, k), ``node_prior`` (nodes, k), ``concentration`` (1,), and ``groups``
+    (nodes, levels), the groups that a document of each node belongs to, −1 for none.
 
-    The arrays are ``above`` and ``below`` of shape (groups, replicates + 1, k), the two sums of the quotient, with the
-    documents themselves in place 0, and ``documents`` (groups,).
+    The arrays are ``documents`` (groups,), the sums ``above`` and ``below`` of shape (groups, k), and where documents
+    are drawn one by one (``single``) also ``squares``, ``products`` and ``weights``. With replicates there are the two
+    sums of each of them, ``drawn_above`` and ``drawn_below`` of shape (groups, replicates, k).
     """
 
     groups: int
-    replicates: int = 200
+    single: bool = True
+    replicates: int = 0
     seed: int = 0
 
     def start(self, shared: Mapping[str, np.ndarray]) -> "ShareAccumulator":
         return ShareAccumulator(self, shared)
+
+    @property
+    def rows(self) -> int:
+        """Numbers in the arrays for each group and topic."""
+        return (5 if self.single else 2) + 2 * self.replicates
 
 
 class ShareAccumulator:
@@ -58,7 +68,9 @@ class ShareAccumulator:
     def __init__(self, kernel: ShareKernel, shared: Mapping[str, np.ndarray]) -> None:
         self._kernel, self._shared = kernel, shared
         k = shared["topics"].shape[1]
-        self._sums = np.zeros((2, kernel.groups, kernel.replicates + 1, k))
+        self._sums = {name: np.zeros((kernel.groups, k)) for name in (SUMS if kernel.single else SUMS[:2])}
+        self._drawn = {f"drawn_{name}": np.zeros((kernel.groups, kernel.replicates, k))
+                       for name in SUMS[:2] if kernel.replicates}
         self._documents = np.zeros(kernel.groups)
 
     def add(self, batch: CountBatch) -> None:
@@ -66,23 +78,35 @@ class ShareAccumulator:
         topics, prior, g = shared["topics"], shared["node_prior"], float(shared["concentration"][0])
         theta = sample_documents(batch, topics, prior, g, kernel.seed).theta
         slope = prior_slopes(batch, topics, theta, g)
-        values = np.concatenate((theta - slope * prior[batch.nodes], 1.0 - slope), axis=1)
-        clusters = shared["clusters"][batch.nodes]
-        keys = np.where(clusters != 0, clusters, batch.keys)
-        drawn = poisson_weights(keys, kernel.seed, kernel.replicates)
-        weights = np.concatenate((np.ones((1, batch.n_documents)), drawn))
-        k = topics.shape[1]
+        above, below = theta - slope * prior[batch.nodes], 1.0 - slope
         for level in shared["groups"].T:
-            member_of = level[batch.nodes]
-            for group in np.unique(member_of[member_of >= 0]):
-                members = member_of == group
-                sums = weights[:, members] @ values[members]
-                self._sums[0, group] += sums[:, :k]
-                self._sums[1, group] += sums[:, k:]
-                self._documents[group] += members.sum()
+            self._add_groups(level[batch.nodes], above, below)
+            if kernel.replicates:
+                self._add_replicates(level[batch.nodes], above, below, batch.keys)
+
+    def _add_groups(self, member_of: np.ndarray, above: np.ndarray, below: np.ndarray) -> None:
+        order = np.argsort(member_of, kind="stable")
+        order = order[np.searchsorted(member_of[order], 0) :]
+        if not len(order):
+            return
+        groups, starts, sizes = np.unique(member_of[order], return_index=True, return_counts=True)
+        y, w = above[order], below[order]
+        parts = {"above": y, "below": w}
+        if self._kernel.single:
+            parts |= {"squares": y * y, "products": y * w, "weights": w * w}
+        for name, values in parts.items():
+            self._sums[name][groups] += np.add.reduceat(values, starts, axis=0)
+        self._documents[groups] += sizes
+
+    def _add_replicates(self, member_of: np.ndarray, above: np.ndarray, below: np.ndarray, keys: np.ndarray) -> None:
+        weights = poisson_weights(keys, self._kernel.seed, self._kernel.replicates)
+        for group in np.unique(member_of[member_of >= 0]):
+            members = member_of == group
+            self._drawn["drawn_above"][group] += weights[:, members] @ above[members]
+            self._drawn["drawn_below"][group] += weights[:, members] @ below[members]
 
     def arrays(self) -> dict[str, np.ndarray]:
-        return {"above": self._sums[0], "below": self._sums[1], "documents": self._documents}
+        return {**self._sums, **self._drawn, "documents": self._documents}
 
 
 def prior_slopes(batch: CountBatch, topics: np.ndarray, theta: np.ndarray, concentration: float) -> np.ndarray:
@@ -95,7 +119,7 @@ def prior_slopes(batch: CountBatch, topics: np.ndarray, theta: np.ndarray, conce
     ends = np.concatenate((np.zeros((1, topics.shape[1])), np.cumsum(chance, axis=0)))
     undecided = ends[batch.indptr[1:]] - ends[batch.indptr[:-1]]
     total = batch.lengths[:, None] + concentration
-    rest = np.maximum(total - undecided / np.maximum(theta, 1e-12), concentration)
+    rest = np.maximum(total - undecided / np.maximum(theta * (1.0 - theta), 1e-12), concentration)
     return np.minimum(concentration / rest, _LARGEST_SLOPE)
 
 

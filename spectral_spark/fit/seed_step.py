@@ -17,6 +17,7 @@ from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.fitted_topics import FittedTopics, Topics
 from spectral_spark.fit.seed_report import seed_report, seed_warnings
+from spectral_spark.fit.shared_topics import divide_shared
 from spectral_spark.refine.seed_prior import FINAL, HELD_BACK, PULL, SeedPrior
 
 _NAMED = 5                  # unknown words that a message names
@@ -95,11 +96,11 @@ def seeded_start(solved: Topics, prior: SeedPrior | None) -> Topics:
     """
     if prior is None:
         return solved
-    joint = solved.topics * solved.weights
-    order = prior.chosen_first(joint)
-    counts = prior.applied(joint[:, order], FINAL)
-    mixed = counts / counts.sum(axis=0)
-    return replace(in_order(solved, order), topics=mixed, seeds=prior, evidence=joint[prior.listed][:, order])
+    ordered = in_order(solved, prior.chosen_first(solved.topics * solved.weights))
+    start = divide_shared(ordered, prior)
+    joint = start.topics * start.weights
+    counts = prior.applied(joint, FINAL)
+    return replace(start, topics=counts / counts.sum(axis=0), seeds=prior, evidence=joint[prior.listed])
 
 
 def in_order(topics: Topics, order: np.ndarray) -> Topics:

@@ -12,7 +12,7 @@ from spectral_spark.data.value_types import nearest
 from spectral_spark.errors import InputError, SettingsError
 
 MISSING = "(missing)"
-MOST_VALUES = 2000
+MOST_VALUES = 10_000           # each has five sums per topic
 
 
 @dataclass(frozen=True)

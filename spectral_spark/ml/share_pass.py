@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from pyspark.sql import DataFrame
 
-from spectral_spark.answers.groups import cluster_hashes, units_of
+from spectral_spark.answers.groups import cluster_cells, cluster_hashes
 from spectral_spark.answers.share_estimates import GroupShares, group_shares
 from spectral_spark.answers.share_kernel import ShareKernel
 from spectral_spark.engine.documents import DocumentColumns
@@ -23,16 +23,17 @@ class Bootstrap:
 
     Attributes
     ----------
-    replicates, seed : of the Poisson bootstrap.
+    seed : of everything random.
     level : documents in the same group of this level of the tree are drawn together; None draws single documents.
+    replicates : of the Poisson bootstrap, for groups of single documents that may have some in common; 0 for none.
     """
 
-    replicates: int = REPLICATES
     seed: int = 0
     level: int | None = None
+    replicates: int = 0
 
     def __post_init__(self) -> None:
-        if self.replicates < 20:
+        if 0 < self.replicates < 20:
             raise SettingsError(f"`replicates` is {self.replicates}; give at least 20")
         if self.level is not None and self.level < 1:
             raise SettingsError(f"`groupLevel` is {self.level}; 1 draws top-level groups, 2 those below, and so on")
@@ -51,17 +52,20 @@ def shares_of(
     head : names at the head of the paths that are not of the model's tree.
     """
     with open_scored(frame, columns, len(model.topics)) as corpus:
-        paths, documents = corpus.census.tree.paths, corpus.census.documents
+        paths = corpus.census.tree.paths
         groups, names = grouped(paths)
-        clusters = cluster_hashes(paths, bootstrap.level, head)
-        kernel = ShareKernel(len(names), bootstrap.replicates, bootstrap.seed)
+        rows, parts = groups, None
+        if bootstrap.level is not None:
+            rows, parts = cluster_cells(groups, cluster_hashes(paths, bootstrap.level, head))
+        count = len(names) if parts is None else len(parts)
+        kernel = ShareKernel(count, parts is None, bootstrap.replicates if parts is None else 0, bootstrap.seed)
         shared = {
             "topics": np.ascontiguousarray(model.topics), "node_prior": node_priors(paths, model, head),
-            "concentration": np.array([model.concentration]), "groups": groups, "clusters": clusters,
+            "concentration": np.array([model.concentration]), "groups": rows,
         }
-        size = 16 * len(names) * (bootstrap.replicates + 1) * model.topics.shape[1]
+        size = 8 * count * kernel.rows * model.topics.shape[1]
         sums = corpus.packed.sum(kernel, shared, name="shares of groups", state_bytes=size)
-    return group_shares(**sums, units=units_of(groups, clusters, documents, len(names))), names
+    return group_shares(sums, parts), names
 
 
 def node_priors(paths: Sequence[Path], model: ScoredTopics, head: int) -> np.ndarray:

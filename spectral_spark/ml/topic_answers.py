@@ -10,7 +10,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spectral_spark.answers.groups import all_nodes, groups_below
-from spectral_spark.answers.share_estimates import GroupShares, change_tests, differences, simultaneous
+from spectral_spark.answers.share_differences import change_tests, differences, simultaneous
+from spectral_spark.answers.share_estimates import GroupShares
 from spectral_spark.engine.documents import document_columns
 from spectral_spark.engine.spark_versions import frame_from_arrow
 from spectral_spark.errors import InputError, SettingsError
@@ -99,7 +100,8 @@ class TopicAnswers(TopicInference):
         simultaneously : widen the intervals so that those of all topics hold together with that probability (Šidák).
         groupLevel : draw whole groups of this level of the tree, not single documents, in the bootstrap: for questions
             about more than the groups at hand.
-        replicates : of the Poisson bootstrap, whose seed is the model's.
+        replicates : of the Poisson bootstrap, whose seed is the model's. They say how much two selections of documents
+            have in common; everything else follows without drawing any.
 
         Returns
         -------
@@ -116,7 +118,8 @@ class TopicAnswers(TopicInference):
             paths = self.nodes.paths
             wanted, head = [paths[find_node(name, paths)] for name in (a, b)], 0
             frame = self._counted(self._on_spark(dataset))
-        shares = self._shares(frame, wanted, Bootstrap(replicates, self._value("seed"), groupLevel), head)
+        bootstrap = Bootstrap(self._value("seed"), groupLevel, replicates if head else 0)
+        shares = self._shares(frame, wanted, bootstrap, head)
         for name, count in zip(wanted, shares.documents, strict=True):
             if not count:
                 raise InputError(f"no document with a known word is in '{'/'.join(name) or '/'}'; there is nothing to "
@@ -127,7 +130,6 @@ class TopicAnswers(TopicInference):
 
     def compareSiblings(
         self, parent: str | Sequence[str] | None, dataset: Any, *, interval: float = 0.9, groupLevel: int | None = None,
-        replicates: int = REPLICATES,
     ) -> DataFrame:
         """All pairs of a node's children: the columns of ``compare`` with the paths ``a`` and ``b`` in front.
 
@@ -141,7 +143,7 @@ class TopicAnswers(TopicInference):
             raise InputError(f"'{node_name(above)}' has {len(children)} groups directly below it; comparing them in "
                              f"pairs takes 2 to {MOST_SIBLINGS}")
         frame = self._counted(self._on_spark(dataset))
-        shares = self._shares(frame, children, Bootstrap(replicates, self._value("seed"), groupLevel), 0)
+        shares = self._shares(frame, children, Bootstrap(self._value("seed"), groupLevel), 0)
         pairs = np.array([(i, j) for i, j in combinations(range(len(children)), 2)
                           if shares.documents[i] and shares.documents[j]], np.int64).reshape(-1, 2)
         if not len(pairs):
@@ -150,7 +152,7 @@ class TopicAnswers(TopicInference):
         return self._differences(frame, shares.of(pairs[:, 0]), shares.of(pairs[:, 1]), interval, named, False)
 
     def compareWithParents(
-        self, dataset: Any, *, interval: float = 0.9, groupLevel: int | None = None, replicates: int = REPLICATES
+        self, dataset: Any, *, interval: float = 0.9, groupLevel: int | None = None
     ) -> DataFrame:
         """Every node of the tree against its parent: the columns of ``compare`` with ``path`` in front.
 
@@ -158,7 +160,7 @@ class TopicAnswers(TopicInference):
         """
         _check_level(interval)
         frame = self._counted(self._on_spark(dataset))
-        shares, names = self._node_shares(frame, Bootstrap(replicates, self._value("seed"), groupLevel))
+        shares, names = self._node_shares(frame, Bootstrap(self._value("seed"), groupLevel))
         index = {path: at for at, path in enumerate(names)}
         children = np.array([at for at, path in enumerate(names) if path], np.int64)
         if not len(children):
@@ -194,7 +196,7 @@ class TopicAnswers(TopicInference):
 
     def explain(
         self, dataset: Any, by: str | Sequence[str], *, within: str | Sequence[str] | None = None,
-        interval: float = 0.9, bins: int | None = None, groupLevel: int | None = None, replicates: int = REPLICATES,
+        interval: float = 0.9, bins: int | None = None, groupLevel: int | None = None,
     ) -> DataFrame:
         """Topic shares for every value of a column, with intervals, and tests for a trend and for any change.
 
@@ -205,7 +207,7 @@ class TopicAnswers(TopicInference):
             Several columns stand for every combination of their values.
         within : only documents at or below this node of the tree.
         bins : put a column of numbers into so many bins with equally many documents.
-        interval, groupLevel, replicates : as in ``compare``.
+        interval, groupLevel : as in ``compare``.
 
         Returns
         -------
@@ -233,7 +235,7 @@ class TopicAnswers(TopicInference):
             place = {value: at for at, value in enumerate(ordered)}
             return np.array([[place[path[0]] if path else -1] for path in nodes], np.int64), names
 
-        bootstrap = Bootstrap(replicates, self._value("seed"), groupLevel)
+        bootstrap = Bootstrap(self._value("seed"), groupLevel)
         shares, _ = shares_of(counted, CORPUS_COLUMNS, ScoredTopics.of_model(self.files), bootstrap, grouped, 1)
         return self._explained(counted, shares, [groups.name(value) for value in found], positions, interval)
 

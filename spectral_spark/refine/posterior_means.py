@@ -7,7 +7,7 @@ random numbers come from the document's key.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -59,7 +59,11 @@ def sample_documents(
         counts[:, ~entries] = _attributed(long, topics, theta[~short], watched)
     if short.any():
         part = batch if short.all() else selected_documents(batch, short)
-        theta[short], counts[:, entries] = _sampled(part, topics, concentration * node_prior, seed, watched, backend)
+        near, nodes = np.unique(part.nodes, return_inverse=True)       # a tree may have many more nodes than a batch
+        part = replace(part, nodes=nodes.astype(np.int32))
+        theta[short], counts[:, entries] = _sampled(
+            part, topics, concentration * node_prior[near], seed, watched, backend
+        )
     return SampledDocuments(theta, counts)
 
 

@@ -12,8 +12,8 @@ from spectral_spark.errors import InputError, SettingsError
 
 
 def test_two_nodes_differ_as_they_were_drawn(answering: SpectralHDPModel, documents: Any) -> None:
-    found = to_arrow(answering.compare("a", "b/x", documents, replicates=50)).to_pylist()
-    again = to_arrow(answering.compare(["a"], ["b", "x"], documents.repartition(7), replicates=50)).to_pylist()
+    found = to_arrow(answering.compare("a", "b/x", documents)).to_pylist()
+    again = to_arrow(answering.compare(["a"], ["b", "x"], documents.repartition(7))).to_pylist()
     assert found == again
     shares = answering.transform(documents).select("path", "topicDistribution").collect()
     means = [np.mean([row[1].toArray() for row in shares if row[0] == path], axis=0) for path in (["a"], ["b", "x"])]
@@ -31,11 +31,11 @@ def test_selections_of_documents(answering: SpectralHDPModel, documents: Any) ->
 
 def test_values_of_a_column(answering: SpectralHDPModel, documents: Any) -> None:
     dated = documents.withColumn("town", F.col("path")[0]).withColumn("number", F.crc32("doc_id") % 100)
-    found = to_arrow(answering.explain(dated, "town", replicates=50)).to_pylist()
+    found = to_arrow(answering.explain(dated, "town")).to_pylist()
     assert [row["value"] for row in found] == ["a"] * 5 + ["b"] * 5
     assert {row["documents"] for row in found} == {1500}
     assert min(row["changeQValue"] for row in found) < 0.01
-    binned = to_arrow(answering.explain(dated, ["number"], bins=3, within="b", replicates=50)).to_pylist()
+    binned = to_arrow(answering.explain(dated, ["number"], bins=3, within="b")).to_pylist()
     assert len({row["value"] for row in binned}) == 3
     assert sum(row["documents"] for row in binned) == 5 * 1500
     assert min(row["trendQValue"] for row in binned) > 0.01
@@ -52,7 +52,7 @@ def test_every_node_with_an_interval_and_against_its_parent(answering: SpectralH
     for row in nodes:
         ends = np.array([row["lower"], row["shares"], row["upper"]])
         assert (np.diff(ends, axis=0) >= 0).all()
-    rows = to_arrow(answering.compareWithParents(documents, replicates=50)).to_pylist()
+    rows = to_arrow(answering.compareWithParents(documents)).to_pylist()
     assert {tuple(row["path"]) for row in rows} == {("a",), ("b",), ("b", "x"), ("b", "y")}
     with pytest.raises(SettingsError, match="dataset"):
         answering.nodeProportions(interval=0.9)

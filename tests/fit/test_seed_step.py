@@ -37,6 +37,22 @@ def test_seeds_find_their_topics_and_keep_words_out(topics: Topics) -> None:
     assert report["topics"][0]["not"].keys() == {"w32"}
 
 
+def test_seeds_that_want_the_same_topic_each_get_a_part(topics: Topics) -> None:
+    """Both themes are in topic 0; the second seed does not start from a topic about something else."""
+    seeds = checked_seeds({"one": ["w0", "w1", "w2"], "two": ["w5", "w6", "w7"]})
+    start = seeded_start(topics, seed_prior(seeds, WORDS, 4))
+    assert start.weights[:2].sum() == pytest.approx(0.4)
+    assert start.weights.sum() == pytest.approx(1.0)
+    assert np.allclose(start.node_proportions.sum(axis=1), 1.0)
+    assert set(np.argsort(-start.topics[:, 0])[:3]) == {0, 1, 2}
+    assert set(np.argsort(-start.topics[:, 1])[:3]) == {5, 6, 7}
+    assert start.topics[5, 0] < 1e-3 < start.topics[8, 0] == pytest.approx(start.topics[8, 1])
+    assert sorted(start.weights[2:].round(3)) == pytest.approx([0.3, 0.3])      # the two smallest were merged
+    full = seeded_start(topics, seed_prior(checked_seeds({
+        "one": ["w0", "w1"], "two": ["w5", "w6"], "three": ["w12"], "four": ["w22"]}), WORDS, 4))
+    assert sorted(full.weights) == pytest.approx([0.1, 0.2, 0.3, 0.4])           # no topic is left to merge
+
+
 def test_the_background_takes_what_is_most_like_the_corpus_and_the_last_number(topics: Topics) -> None:
     common = topics.topics.copy()
     common[:, 2] = topics.topics @ topics.weights

@@ -68,8 +68,8 @@ def texts(spark: SparkSession, scratch: str) -> dict[str, Any]:
         "nodeProportions": ordered(again.nodeProportions(), "path"),
         "intervals": ordered(again.nodeProportions(0.9, frame), "path"),
         "solveAgain": again.solveAgain(k=3),
-        "compare": ordered(again.compare(regions[0], regions[1], frame, replicates=50), "topic"),
-        "explain": ordered(again.explain(frame, "region", replicates=50), "value", "topic"),
+        "compare": ordered(again.compare(regions[0], regions[1], frame), "topic"),
+        "explain": ordered(again.explain(frame, "region"), "value", "topic"),
         "exemplars": ordered(again.exemplars(frame, 2), "topic", "rank"),
         "refit": again.refit(frame, k=3),
     }

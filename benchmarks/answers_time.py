@@ -1,0 +1,98 @@
+"""Shares of topics by project and month, with intervals, beside plain scoring: time and memory on the same documents.
+
+    python benchmarks/answers_time.py --histories CORPUS [--model MODEL --rounds 2]
+
+CORPUS is made from SPECTRAL_DATA/histories where it is absent, with the column ``month``. MODEL is fitted where it is
+absent, to --documents of them: the time of both depends on the number of topics, little on how good they are. In every
+round, all documents are scored and written as ``spectral-spark score`` does, then explained by month within one
+project, and by every combination of project and month. Memory is the peak of each process while documents are
+explained.
+"""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from common import RESULTS, context, markdown_table, write_json
+from fit_watch import ProcessPeaks
+from histories import made
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spectral_spark import SpectralHDPModel
+from spectral_spark.cli.opened import opened
+from spectral_spark.cli.verbs.score import scores
+from spectral_spark.engine.arrow import write_parquet
+from spectral_spark.engine.session import start_session
+from spectral_spark.engine.spark_versions import to_arrow
+from spectral_spark.files.formats import SCORES_KIND, SCORES_VERSION
+
+QUESTIONS: dict[str, dict[str, Any]] = {
+    "by month within one project": {"by": "month", "within": "qemu"},
+    "by project and month": {"by": ["project", "month"]},
+}
+
+
+def made_model(spark: SparkSession, corpus: Path, model: Path, k: int, documents: int) -> Path:
+    """A model of the corpus, fitted to so many documents if it is not there."""
+    if not model.exists():
+        from spectral_spark import SpectralHDP
+        from spectral_spark.ingest.corpus_store import open_corpus
+
+        opened_corpus = open_corpus(spark, str(corpus))
+        some = opened_corpus.documents("train").orderBy(F.xxhash64("doc_id")).limit(documents)
+        SpectralHDP(
+            k=k, termsCol="terms", countsCol="counts", idCol="doc_id", vocabulary=list(opened_corpus.vocabulary),
+            exploreSweeps=40,
+        ).fit(some).save(str(model))
+    return model
+
+
+def scored(model: SpectralHDPModel, documents: DataFrame) -> int:
+    labels = [f"topic {topic}" for topic in range(model.k)]
+    with tempfile.TemporaryDirectory() as place:
+        return write_parquet(scores(model, documents, model.words or (), labels), f"{place}/scores", SCORES_KIND,
+                             SCORES_VERSION, overwrite=False)
+
+
+def timed(call: Callable[[], Any]) -> tuple[float, Any]:
+    started = time.perf_counter()
+    result = call()
+    return time.perf_counter() - started, result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--histories", required=True, type=Path, metavar="CORPUS")
+    parser.add_argument("--model", type=Path, help="default: beside the corpus")
+    parser.add_argument("--k", type=int, default=100)
+    parser.add_argument("--documents", type=int, default=100_000, help="to fit a model to, if there is none")
+    parser.add_argument("--rounds", type=int, default=2)
+    given = parser.parse_args()
+    made(given.histories, "--keep-cols", "month")
+    spark = start_session("answers", master="local[2]", settings={"spark.driver.memory": "2g"})
+    path = given.model or given.histories.with_name(f"{given.histories.name}-model")
+    model, documents = opened(spark, str(given.histories),
+                              str(made_model(spark, given.histories, path, given.k, given.documents)), kept=True)
+    documents = documents.withColumn("project", F.col("path")[0])
+    rows = []
+    for number in range(given.rounds):
+        seconds, count = timed(lambda: scored(model, documents))
+        for name, question in QUESTIONS.items():
+            with ProcessPeaks() as peaks:
+                took, table = timed(lambda asked=question: to_arrow(model.explain(documents, **asked)))
+            rows.append({
+                "round": number + 1, "question": name, "groups": table.num_rows // model.k, "topics": model.k,
+                "documents": count, "score seconds": seconds, "explain seconds": took, "ratio": took / seconds,
+                **peaks.mebibytes(),
+            })
+            print(rows[-1], flush=True)
+    write_json(RESULTS / "answers_time.json", {"context": context(), "rows": rows})
+    (RESULTS / "answers_time.md").write_text(markdown_table(rows, list(rows[0])))
+
+
+if __name__ == "__main__":
+    main()
