@@ -32,11 +32,11 @@ from spectral_spark.files.safe_reading import (
     parse_object,
     parse_table,
 )
-from spectral_spark.files.staging import staged, write_file
+from spectral_spark.files.staging import replace_file, staged, write_file
 
 __all__ = [
-    "SavedDirectory", "Staging", "exists", "new_directory", "open_directory", "read_file", "remove", "resolve",
-    "staged", "write_file", "write_table_manifest",
+    "SavedDirectory", "Staging", "exists", "new_directory", "open_directory", "read_file", "remove",
+    "replace_file", "resolve", "staged", "write_file", "write_table_manifest",
 ]
 
 

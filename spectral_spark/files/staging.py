@@ -55,8 +55,13 @@ def staged(path: AnyPath, kind: str | None = None, *, overwrite: bool = False) -
 
 def write_file(path: AnyPath, data: bytes, kind: str | None = None, *, overwrite: bool = False) -> None:
     """Write a single file that appears complete or not at all; the parameters are those of :func:`staged`."""
-    filesystem, target = output_target(path)
     check_output(path, kind, overwrite)
+    replace_file(path, data)
+
+
+def replace_file(path: AnyPath, data: bytes) -> None:
+    """Write a file in the place of what is there, whatever it is, at once: a reader sees the old or the new one."""
+    filesystem, target = output_target(path)
     if not is_local(filesystem):
         _write_remote(filesystem, target, data)
         return

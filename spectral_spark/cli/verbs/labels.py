@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from spectral_spark.cli.checks import input_is_there, model_summary
+from spectral_spark.cli.checks import file_is_there, model_summary
 from spectral_spark.cli.flags import Flag
 from spectral_spark.cli.verb import Verb
 from spectral_spark.errors import InputError
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def plan(settings: Namespace) -> list[str]:
     summary = model_summary(settings.model)
     if settings.input:
-        input_is_there(settings.input)
+        file_is_there(settings.input)
     if settings.prompt and exists(settings.prompt):
         raise InputError(f"--prompt '{settings.prompt}' exists; choose another path, or remove it")
     what = f"with those of '{settings.input}'" if settings.input else "with suggestions for topics that have none"
@@ -26,7 +26,7 @@ def plan(settings: Namespace) -> list[str]:
 
 
 def run(run: "CommandRun", settings: Namespace) -> None:
-    from spectral_spark.files.directories import read_file, resolve, write_file
+    from spectral_spark.files.directories import read_file, replace_file, resolve, write_file
     from spectral_spark.files.labels_file import LABELS_TOML, labels_text, parse_labels
     from spectral_spark.files.model_files import read_model_files
     from spectral_spark.report.topic_names import BACKGROUND_NAME, measured_words, naming_prompt, topic_names
@@ -40,20 +40,12 @@ def run(run: "CommandRun", settings: Namespace) -> None:
              for topic in range(k)}
     if files.background is not None and labels[files.background] == BACKGROUND_NAME:
         del labels[files.background], hints[files.background]
-    _write(f"{settings.model}/{LABELS_TOML}", labels_text(labels, hints))
+    replace_file(f"{settings.model}/{LABELS_TOML}", labels_text(labels, hints).encode())
     if settings.prompt:
         write_file(settings.prompt, naming_prompt(files).encode())
         run.terminal.say(f"prompt {settings.prompt}: give it to a language model, then --input the answer")
     run.terminal.say(f"labels {settings.model}/{LABELS_TOML}: {len(labels)} topics; edit the file, and every output "
                      "shows them")
-
-
-def _write(path: str, text: str) -> None:
-    from spectral_spark.files.directories import resolve
-
-    filesystem, inside = resolve(path)
-    with filesystem.open_output_stream(inside) as target:
-        target.write(text.encode())
 
 
 VERB = Verb(

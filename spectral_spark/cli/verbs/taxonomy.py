@@ -37,7 +37,7 @@ def plan(settings: Namespace) -> list[str]:
 
 
 def run(run: "CommandRun", settings: Namespace) -> None:
-    from spectral_spark.files.directories import resolve
+    from spectral_spark.files.directories import replace_file
     from spectral_spark.files.model_files import read_model_files
     from spectral_spark.files.taxonomy_file import TAXONOMY_JSON, taxonomy_text
     from spectral_spark.report.taxonomy_view import Taxonomy, taxonomy_of
@@ -45,9 +45,7 @@ def run(run: "CommandRun", settings: Namespace) -> None:
     files = read_model_files(settings.model)
     if settings.levels:
         taxonomy = taxonomy_of(files, settings.levels)
-        filesystem, place = resolve(f"{settings.model}/{TAXONOMY_JSON}")
-        with filesystem.open_output_stream(place) as target:
-            target.write(taxonomy_text(taxonomy.as_dict()).encode())
+        replace_file(f"{settings.model}/{TAXONOMY_JSON}", taxonomy_text(taxonomy.as_dict()).encode())
     elif files.taxonomy is None:
         raise InputError(f"'{settings.model}' has no taxonomy yet; say how many nodes its levels are to have, for "
                          "example --levels 10,30")
