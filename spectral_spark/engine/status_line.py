@@ -77,12 +77,6 @@ class StatusLine:
         if not self.live:
             self.keep(text)
 
-    def note(self, text: str) -> None:
-        """Show a text at once on a terminal, until the next one; a log does without."""
-        if self.live:
-            with self._lock:
-                self._show(text)
-
     def clear(self) -> None:
         """Clear the line."""
         with self._lock:

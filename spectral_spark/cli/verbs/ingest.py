@@ -81,8 +81,9 @@ def run(run: "CommandRun", settings: Namespace) -> None:
     from spectral_spark.files.locking import only_writer
     from spectral_spark.ingest.pipeline import ingest
 
-    with only_writer(settings.output):
-        manifest = ingest(run.spark, settings_of(settings), progress=run.terminal.progress)
+    spark = run.spark
+    with only_writer(settings.output), run.terminal.following("reading documents") as tell:
+        manifest = ingest(spark, settings_of(settings), progress=tell)
     run.terminal.say(*summary_lines(manifest, settings.output, run.seconds))
 
 
