@@ -95,7 +95,8 @@ def _draws(shares: np.ndarray, variance: np.ndarray, units: np.ndarray) -> np.nd
     of_all = np.where(np.isfinite(of_all), np.maximum(of_all, least), least)     # one unit has no variance of its own
     inverse = np.divide(variance, spread, out=np.zeros_like(variance), where=spread > _SMALLEST)
     evidence = units[:, None] * np.minimum(1.0, shares * shares.shape[1])
-    pooled = (evidence * np.nan_to_num(inverse) + _OWN_WEIGHT / of_all) / (evidence + _OWN_WEIGHT)
+    own = _OWN_WEIGHT / np.maximum(of_all, _SMALLEST)                             # a group without units has none
+    pooled = (evidence * np.nan_to_num(inverse) + own) / (evidence + _OWN_WEIGHT)
     return np.where(units[:, None] > 1, 1.0 / np.maximum(pooled, _SMALLEST), least)
 
 

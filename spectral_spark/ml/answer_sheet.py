@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 
 from spectral_spark.engine.spark_versions import to_arrow
 from spectral_spark.files.formats import ANSWERS_KIND, ANSWERS_VERSION
+from spectral_spark.ml.column_values import column_groups
 
 if TYPE_CHECKING:
     from spectral_spark.ml.topic_answers import TopicAnswers
@@ -33,6 +34,8 @@ def answer_sheet(
     interval : probability of all intervals.
     bins : columns of numbers that are put into so many bins.
     """
+    for names in by:
+        column_groups(dataset, names, None)                 # a wrong name is told before anything is read
     return {
         "kind": ANSWERS_KIND, "version": ANSWERS_VERSION, "k": model.k, "interval": interval,
         "nodes": _node_shares(to_arrow(model.nodeProportions(interval=interval, dataset=dataset))),

@@ -159,3 +159,18 @@ def test_too_few_topics_are_told(k: int, apart: bool, message: str) -> None:
         checked_levels([2], k, apart)
     with pytest.raises(SettingsError, match="from 2 to 5, fewer than the 6 topics"):
         checked_levels([10, 100], 6)
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (["--merge", "2,2"], "--merge 2,2 names one topic; give at least two"),
+    (["--merge", "2,9"], "there is no topic '9'; the model has topics 0 to 5"),
+    (["--merge", "0,1", "--merge", "1,2"], "topic 1 is to be merged twice"),
+    (["--merge", "0,1", "--split", "1"], "topic 1 is to be both split and merged"),
+    (["--merge", "0,1,2,3,4,5"], "a model of a single topic says nothing"),
+    (["--split", "backgruond"], "did you mean 'background'?"),
+])
+def test_an_edit_is_checked_before_anything_starts(
+    model: str, words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["edit", "--model", model, *words, "--output", str(tmp_path / "edited"), "--dry-run"]) == 2
+    assert message in capsys.readouterr().err
