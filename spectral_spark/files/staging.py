@@ -59,8 +59,11 @@ def write_file(path: AnyPath, data: bytes, kind: str | None = None, *, overwrite
     replace_file(path, data)
 
 
-def replace_file(path: AnyPath, data: bytes) -> None:
-    """Write a file in the place of what is there, whatever it is, at once: a reader sees the old or the new one."""
+def replace_file(path: AnyPath, data: bytes, *, private: bool = False) -> None:
+    """Write a file in the place of what is there, whatever it is, at once: a reader sees the old or the new one.
+
+    ``private`` files can be read by their owner only, where the file system can do that.
+    """
     filesystem, target = output_target(path)
     if not is_local(filesystem):
         _write_remote(filesystem, target, data)
@@ -70,6 +73,8 @@ def replace_file(path: AnyPath, data: bytes) -> None:
         made = os.path.join(staging, "new", name)
         with open(made, "wb") as sink:
             sink.write(data)
+        if private:
+            os.chmod(made, 0o600)
         os.replace(made, target)
 
 
