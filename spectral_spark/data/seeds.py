@@ -166,7 +166,8 @@ def _text(given: Any, what: str, where: str, longest: int) -> str:
 
 
 def _strength(given: Any, where: str) -> float:
-    if not isinstance(given, Real) or isinstance(given, bool) or not 0 < given <= LARGEST_STRENGTH:
+    number = isinstance(given, Real) and not isinstance(given, bool)
+    if not number or not 0 < given <= LARGEST_STRENGTH:
         raise ValueError(f"has the strength {_shown(given)}{where}; give a number above 0, at most "
                          f"{LARGEST_STRENGTH:g}: 1 is usual")
     return float(given)
@@ -175,7 +176,8 @@ def _strength(given: Any, where: str) -> float:
 def _number(given: Any, where: str) -> int | None:
     if given is None:
         return None
-    if not isinstance(given, Integral) or isinstance(given, bool) or not 0 <= given <= LARGEST_WHOLE:
+    whole = isinstance(given, Integral) and not isinstance(given, bool)
+    if not whole or not 0 <= given <= LARGEST_WHOLE:
         raise ValueError(f"has {_shown(given)} as 'topic'{where}; give the number of a topic, from 0")
     return int(given)
 
