@@ -31,6 +31,18 @@ def _escaped(letter: str) -> str:
     return letter.encode("unicode_escape").decode("ascii")
 
 
+def shortened(text: str, most: int = 200) -> str:
+    """The text as part of a message: plain, on one line, and no longer than ``most`` characters.
+
+    Examples
+    --------
+    >>> shortened("a" * 10, most=5)
+    'aaaa…'
+    """
+    plain = printable(text[: most + 1])
+    return plain if len(plain) <= most else f"{plain[: most - 1]}…"
+
+
 def no_formula(text: str) -> str:
     """The text as a cell of CSV that no spreadsheet takes for a formula: an apostrophe goes before ``=``, ``+``, ``-``
     and ``@``, unless the text is a number.

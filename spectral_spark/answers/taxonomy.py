@@ -73,6 +73,10 @@ def checked_levels(levels: Sequence[int], k: int, apart: bool = False) -> list[i
     """The level sizes, the coarsest first."""
     wanted = sorted(set(levels))
     least = 3 if apart else 2
+    if k <= least:
+        beside = f"{k - 1} topics beside the background" if apart else f"{k} topic{'s' if k > 1 else ''}"
+        raise SettingsError(f"a model with {beside} cannot be folded; a level has at least 2 nodes, and fewer than "
+                            "there are topics")
     if not wanted or wanted[0] < least or wanted[-1] >= k:
         raise SettingsError(f"the levels of a taxonomy are {', '.join(map(str, levels)) or 'missing'}; give numbers of "
                             f"nodes from {least} to {k - 1}, fewer than the {k} topics of the model")

@@ -55,6 +55,14 @@ def input_is_there(path: str, flag: str = "--input") -> None:
     raise InputError(f"{flag}: there is nothing at '{path}'")
 
 
+def file_is_there(path: str, flag: str = "--input") -> None:
+    """Refuse an input that is not a file."""
+    input_is_there(path, flag)
+    filesystem, inside = resolve(path)
+    if filesystem.get_file_info(inside).type == fs.FileType.Directory:
+        raise InputError(f"{flag}: '{path}' is a directory; give a file")
+
+
 def corpus_manifest(path: str) -> dict[str, Any]:
     """``corpus.json`` of a corpus, refusing one that is not complete or was damaged."""
     if not exists(path):

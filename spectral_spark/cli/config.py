@@ -9,7 +9,7 @@ from typing import Any
 from spectral_spark.cli.flags import nearest, nearest_flag
 from spectral_spark.cli.verb import COMMON, Verb
 from spectral_spark.errors import SettingsError
-from spectral_spark.files.toml import tomllib
+from spectral_spark.files.toml import parse_toml
 
 _NOT_IN_A_FILE = {"config", "dry-run", "debug", "spark-conf", "master"}
 
@@ -31,15 +31,15 @@ class Config:
 def read_config(path: str, verbs: Mapping[str, Verb]) -> Config:
     """Read and check a whole file, also the tables of other verbs, so that typos are found before any work starts."""
     try:
-        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        content = parse_toml(Path(path).read_bytes())
     except FileNotFoundError:
         raise SettingsError(f"there is no configuration file '{path}'") from None
     except IsADirectoryError:
         raise SettingsError(f"'{path}' is a directory, not a configuration file") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"'{path}' is not TOML: {error}") from None
     except OSError as error:
         raise SettingsError(f"cannot read '{path}': {error.strerror}") from None
+    except ValueError as error:
+        raise SettingsError(f"'{path}' {error}") from None
     settings = {}
     for name, table in content.items():
         if name != "spark" and name not in verbs:

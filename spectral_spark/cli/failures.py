@@ -40,6 +40,10 @@ _KNOWN: tuple[tuple[str, str, int], ...] = (
     (r"JAVA_GATEWAY_EXITED|Py4JNetworkError|Answer from Java side is empty|SparkContext was shut down|"
      r"cannot call methods on a stopped SparkContext|Cannot call methods on a stopped SparkContext",
      "Spark stopped or could not start: {line}; Spark's log says why", INTERNAL),
+    (r"CAST_INVALID_INPUT|CAST_OVERFLOW|NUMERIC_VALUE_OUT_OF_RANGE|DIVIDE_BY_ZERO|ARITHMETIC_OVERFLOW|"
+     r"INVALID_ARRAY_INDEX\w*|CANNOT_PARSE_\w+",
+     "a condition on columns cannot be worked out for every document ({found}); compare text with text in quotation "
+     "marks, numbers with numbers such as 4.0, or write try_cast(COLUMN as double)", USAGE),
     (r"UNRESOLVED_COLUMN|cannot resolve",
      "a column is missing: {line}", USAGE),
 )
@@ -92,7 +96,7 @@ def _known_problem(error: BaseException, text: str) -> tuple[str, int] | None:
     for pattern, message, code in _KNOWN:
         if match := re.search(pattern, said):
             line = _line_with(said, match) or _telling_line(text)
-            return message.replace("{file}", _file_in(text)).replace("{line}", line), code
+            return message.replace("{file}", _file_in(text)).replace("{found}", match[0]).replace("{line}", line), code
     return None
 
 

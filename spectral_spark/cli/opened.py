@@ -1,7 +1,7 @@
 """A model and documents in its vocabulary, for the verbs that ask a model about documents."""
 
 from argparse import Namespace
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -58,6 +58,23 @@ def selected(documents: "DataFrame", selection: str, kept: Mapping[str, str]) ->
     if not equals or column not in kept:
         return None
     return documents.filter(F.col("`" + column.replace("`", "``") + "`").cast("string") == value)
+
+
+def check_side(flag: str, text: str, kept: Mapping[str, str], paths: Sequence[tuple[str, ...]]) -> None:
+    """Refuse what looks like COLUMN=VALUE, where the corpus carries no such column and the tree has no such node."""
+    from spectral_spark.data.value_types import nearest
+    from spectral_spark.errors import InputError
+    from spectral_spark.tree.node_names import find_node
+
+    column, equals, _ = text.partition("=")
+    if not equals or column in kept:
+        return
+    try:
+        find_node(text, paths)
+    except InputError as error:
+        has = f"it carries {', '.join(kept)}{nearest(column, kept)}" if kept else \
+            "it carries none: ingest --keep-cols does that"
+        raise InputError(f"{flag}: the corpus has no column '{column}'; {has}; and {error}") from None
 
 
 def with_metadata(documents: "DataFrame", table: str, key: str) -> "DataFrame":

@@ -67,10 +67,16 @@ def help_page(verb: Verb) -> str:
     return _parser(verb).format_help()
 
 
+def _positional(verb: Verb) -> str:
+    """The word that may be given without a flag's name, as the first line of a help page shows it."""
+    flag = verb.flag(verb.positional) if verb.positional else None
+    return f" {flag.shown_value}" if flag else ""
+
+
 def _parser(verb: Verb) -> _Parser:
     parser = _Parser(
         prog=f"{PROGRAM} {verb.name}",
-        usage=f"{PROGRAM} {verb.name} [flags]",
+        usage=f"{PROGRAM} {verb.name}{_positional(verb)} [flags]",
         add_help=False,
         description=verb.description,
         epilog=f"example:\n  {verb.example}\n",
@@ -105,7 +111,8 @@ def _given(verb: Verb, words: Sequence[str]) -> dict[str, Any]:
     if verb.positional and len(unknown) == 1 and not unknown[0].startswith("-") and verb.positional not in known:
         setattr(known, verb.positional, unknown.pop())
     if unknown:
-        word = next((word for word in unknown if word.startswith("-")), unknown[0])
+        first = len(unknown) > 1 and verb.positional is not None and verb.positional not in known
+        word = next((word for word in unknown if word.startswith("-")), unknown[1 if first else 0])
         if not word.startswith("-"):
             raise SettingsError(f"unexpected argument '{word}'; '{PROGRAM} {verb.name} --help' lists the flags")
         name = word.partition("=")[0]

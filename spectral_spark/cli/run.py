@@ -7,7 +7,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -38,6 +38,7 @@ class CommandRun:
         self.terminal = Terminal(quiet=request.settings.quiet)
         self.started = time.perf_counter()
         self.log: Path | None = None
+        self._quiet = ExitStack()
 
     @property
     def seconds(self) -> float:
@@ -46,11 +47,19 @@ class CommandRun:
     @cached_property
     def spark(self) -> "SparkSession":
         """The session: the one that was given, or one started when it is first asked for."""
-        if self._given is not None:
-            return self._given
-        from spectral_spark.engine.session import check_file_names, new_log, start_session, started_by_spark_submit
+        from spectral_spark.engine.session import (
+            check_file_names,
+            new_log,
+            quiet_query_errors,
+            start_session,
+            started_by_spark_submit,
+        )
 
         settings = self.request.settings
+        if not settings.debug:
+            self._quiet.enter_context(quiet_query_errors())
+        if self._given is not None:
+            return self._given
         if not settings.debug and not started_by_spark_submit():
             self.log = new_log()
         with self.terminal.doing("starting Spark"):
@@ -84,6 +93,7 @@ class CommandRun:
     def close(self, failed: bool) -> None:
         """Stop Spark, and remove its log unless something unexpected happened."""
         self.terminal.clear()
+        self._quiet.close()
         if "spark" in self.__dict__ and self._given is None:
             with suppress(Exception), warnings.catch_warnings():
                 warnings.simplefilter("ignore")         # an interrupt may have cut the line to Spark, which ends anyway

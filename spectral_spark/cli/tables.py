@@ -12,6 +12,12 @@ from spectral_spark.plain_text import no_formula, printable
 FORMATS = ("table", "csv", "json")
 FORMAT = Flag("format", "table (default), csv, or json with one object per line", choices=FORMATS)
 
+_PERCENTAGES = frozenset((
+    "share", "otherShare", "shareA", "shareB", "difference", "lower", "upper", "exclusivity", "seed_return",
+    "half_return",
+))
+_DIGITS = {"npmi": 3, "logOdds": 2, "z": 2, "count": 0, "seconds": 1}        # 4 for all others
+
 Rows = Sequence[dict[str, Any]]
 
 
@@ -27,20 +33,20 @@ def result_lines(rows: Rows, columns: Sequence[str], form: str | None) -> list[s
 def _aligned(rows: Rows, columns: Sequence[str]) -> list[str]:
     shown = [[printable(_short(name, row[name])) for name in columns] for row in rows]
     widths = [max([len(name), *(len(line[at]) for line in shown)]) for at, name in enumerate(columns)]
-    right = [bool(rows) and isinstance(rows[0][name], int | float) for name in columns]
+    right = [any(isinstance(row[name], int | float) for row in rows) for name in columns]
     lines = [list(columns), *shown]
     return ["  ".join(f"{cell:>{width}}" if side else f"{cell:<{width}}"
                       for cell, width, side in zip(line, widths, right, strict=True)).rstrip() for line in lines]
 
 
 def _short(name: str, value: Any) -> str:
-    """A number as people read it."""
+    """A number as people read it: shares as percentages, all others with as many digits as they are known to."""
     if value is None:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.4f}" if name.endswith("Value") or abs(value) > 1 else f"{value:.2%}"
+        return f"{value:.2%}" if name in _PERCENTAGES else f"{value:.{_DIGITS.get(name, 4)}f}"
     return _plain(value)
 
 

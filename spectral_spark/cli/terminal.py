@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TextIO
 
@@ -10,8 +10,6 @@ from spectral_spark.engine.status_line import StatusLine, write_or_drop
 from spectral_spark.plain_text import duration, number, printable
 
 __all__ = ["Terminal", "duration", "number", "printable", "topic_lines"]
-
-MINIMUM_SECONDS = 0.1
 
 
 class Terminal:
@@ -25,13 +23,23 @@ class Terminal:
         self._out = out or sys.stdout
         self.quiet = quiet
         self.line = StatusLine(stream, quiet=quiet)
-        self._last = 0.0
 
-    def progress(self, text: str, *, now: bool = False) -> None:
-        """Show what is going on; calls in quick succession are skipped unless ``now``."""
-        if now or time.monotonic() - self._last >= MINIMUM_SECONDS:
-            self.line.note(text)
-            self._last = time.monotonic()
+    @contextmanager
+    def following(self, what: str) -> Iterator[Callable[[str], None]]:
+        """Show a running activity that says now and then how far it is: the newest of that, and the seconds so far.
+
+        A log has its start and its end only.
+        """
+        started, newest = time.perf_counter(), what
+
+        def tell(text: str) -> None:
+            nonlocal newest
+            newest = f"{what}: {text}"
+
+        self.line.log(f"{what} …")
+        with self.line.showing(lambda: f"{newest} … {duration(time.perf_counter() - started)}"):
+            yield tell
+        self.line.log(f"{what}: {duration(time.perf_counter() - started)}")
 
     def clear(self) -> None:
         """Clear the progress line."""

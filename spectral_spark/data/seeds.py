@@ -18,12 +18,12 @@ from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
-from spectral_spark.data.value_types import nearest
+from spectral_spark.data.value_types import LARGEST_WHOLE, nearest
 from spectral_spark.errors import InputError
 from spectral_spark.files.directories import read_file, resolve
 from spectral_spark.files.labels_file import LONGEST_LABEL
-from spectral_spark.files.toml import tomllib
-from spectral_spark.plain_text import printable
+from spectral_spark.files.toml import parse_toml
+from spectral_spark.plain_text import printable, shortened
 
 BACKGROUND = "background"
 MOST_TOPICS, MOST_WORDS, LONGEST_WORD, LARGEST_STRENGTH = 1000, 1000, 200, 100.0
@@ -44,13 +44,7 @@ def load_seeds(path: str) -> Seeds:
     if (info.size or 0) > _LARGEST_FILE:
         raise InputError(f"'{path}' has {info.size:,} bytes; a file of seeds has at most {_LARGEST_FILE:,}")
     try:
-        content = tomllib.loads(read_file(filesystem, inside).decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        raise InputError(f"'{path}' is not text in UTF-8") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputError(f"'{path}' is not valid TOML: {printable(str(error))}") from None
-    try:
-        return checked_seeds(content)
+        return checked_seeds(parse_toml(read_file(filesystem, inside)))
     except ValueError as error:
         raise InputError(f"'{path}' {error}") from None
 
@@ -172,17 +166,18 @@ def _text(given: Any, what: str, where: str, longest: int) -> str:
 
 
 def _strength(given: Any, where: str) -> float:
-    number = float(given) if isinstance(given, Real) and not isinstance(given, bool) else 0.0
-    if not 0 < number <= LARGEST_STRENGTH:
+    number = isinstance(given, Real) and not isinstance(given, bool)
+    if not number or not 0 < given <= LARGEST_STRENGTH:
         raise ValueError(f"has the strength {_shown(given)}{where}; give a number above 0, at most "
                          f"{LARGEST_STRENGTH:g}: 1 is usual")
-    return number
+    return float(given)
 
 
 def _number(given: Any, where: str) -> int | None:
     if given is None:
         return None
-    if not isinstance(given, Integral) or isinstance(given, bool) or given < 0:
+    whole = isinstance(given, Integral) and not isinstance(given, bool)
+    if not whole or not 0 <= given <= LARGEST_WHOLE:
         raise ValueError(f"has {_shown(given)} as 'topic'{where}; give the number of a topic, from 0")
     return int(given)
 
@@ -205,5 +200,11 @@ def _check_distinct(seeds: Seeds) -> None:
 
 
 def _shown(given: Any) -> str:
-    text = printable(repr(given))
-    return text if len(text) <= 80 else f"{text[:77]}…"
+    return shortened(_written(given), most=80)
+
+
+def _written(given: Any) -> str:
+    try:
+        return repr(given)
+    except ValueError:                                   # of a number with thousands of digits
+        return f"a number of {given.bit_length():,} bits" if isinstance(given, int) else f"a {type(given).__name__}"

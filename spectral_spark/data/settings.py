@@ -285,7 +285,8 @@ INGEST = SettingsTable(
     Setting("idCol", _COLUMN, None, "Column that identifies a document (table only)."),
     Setting("keepCols", Texts(), None,
             "Columns to carry into the corpus, so that explain, compare and score find them there: any columns of a "
-            "table; date and sender of enron; rating, date and reviewer of amazon (sorted_data_acl).",
+            "table; date, month and sender of enron; rating, date, month, reviewer and product of amazon "
+            "(sorted_data_acl).",
             aliases=("keep", "metadata", "metadata_cols")),
     Setting("format", Choice(("parquet", "json", "csv", "delta", "iceberg")), None,
             "File format, if it cannot be told from the file name (table only)."),

@@ -15,12 +15,17 @@ from typing import Any, NoReturn, TypeGuard
 LARGEST_WHOLE = 2**31 - 1
 LARGEST_COUNT = 2**53
 LARGEST_SEED = 2**63 - 1
+_MOST_COMPARED, _LONGEST_COMPARED = 20_000, 200
 
 
 def nearest(word: str, valid: Iterable[str]) -> str:
     """A hint at the valid name that a mistyped one was meant to be; empty when none is near."""
     names = {name.replace("_", "-").lower(): name for name in valid}
-    close = difflib.get_close_matches(word.replace("_", "-").lower(), list(names), n=1, cutoff=0.5)
+    meant = word[:_LONGEST_COMPARED].replace("_", "-").lower()
+    alike = list(names)
+    if len(alike) > _MOST_COMPARED:                         # a tree of a million nodes: those that begin or end alike
+        alike = [name for name in alike if name[:3] == meant[:3] or name[-3:] == meant[-3:]][:_MOST_COMPARED]
+    close = difflib.get_close_matches(meant, alike, n=1, cutoff=0.5)
     return f"; did you mean '{names[close[0]]}'?" if close else ""
 
 

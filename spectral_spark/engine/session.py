@@ -6,7 +6,8 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -191,3 +192,25 @@ def _defaults(master: str) -> dict[str, str]:
 def local_memory() -> str:
     """Heap for a local run: a quarter of the machine, between 1 and 8 GiB; Python workers need the rest."""
     return f"{min(max(psutil.virtual_memory().total // 4 // _GIB, 1), 8)}g"
+
+
+@contextmanager
+def quiet_query_errors() -> Iterator[None]:
+    """Keep pyspark from logging wrong queries, with the Java stack and values of columns, for the length of the block.
+
+    Spark 4 does so on standard error whenever a condition names a column that is not there, or a cast fails.
+    """
+    try:
+        from pyspark.logger import PySparkLogger
+    except ImportError:                                     # Spark 3.5 has no such log
+        yield
+        return
+    loggers = [PySparkLogger.getLogger(name) for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger")]
+    before = [logger.disabled for logger in loggers]
+    for logger in loggers:
+        logger.disabled = True
+    try:
+        yield
+    finally:
+        for logger, was in zip(loggers, before, strict=True):
+            logger.disabled = was

@@ -12,6 +12,7 @@ from typing import TextIO
 from spectral_spark.plain_text import duration, printable
 
 ERASE = "\r\x1b[K"
+_PLAIN = str.maketrans({"…": "...", "−": "-", "–": "-", "→": "->", "›": ">"})      # what our own messages are made of
 
 
 class StatusLine:
@@ -76,12 +77,6 @@ class StatusLine:
         if not self.live:
             self.keep(text)
 
-    def note(self, text: str) -> None:
-        """Show a text at once on a terminal, until the next one; a log does without."""
-        if self.live:
-            with self._lock:
-                self._show(text)
-
     def clear(self) -> None:
         """Clear the line."""
         with self._lock:
@@ -114,9 +109,16 @@ class StatusLine:
 
 
 def write_or_drop(stream: TextIO, text: str) -> None:
-    """Write to a stream and flush it; if its reader has gone away, redirect it to nothing for good."""
+    """Write to a stream and flush it; if its reader has gone away, redirect it to nothing for good.
+
+    Letters that the stream's encoding lacks (``LC_ALL=C``) are written as escapes.
+    """
     try:
-        stream.write(text)
+        try:
+            stream.write(text)
+        except UnicodeEncodeError as error:
+            plain = text.translate(_PLAIN).encode(error.encoding, "backslashreplace")
+            stream.write(plain.decode(error.encoding))
         stream.flush()
     except BrokenPipeError:
         with suppress(OSError, ValueError):

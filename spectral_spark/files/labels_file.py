@@ -11,11 +11,13 @@ from pyarrow import fs
 
 from spectral_spark.errors import InputError
 from spectral_spark.files.directories import read_file
-from spectral_spark.files.toml import tomllib
+from spectral_spark.files.toml import parse_toml
+from spectral_spark.plain_text import shortened
 
 LABELS_TOML = "labels.toml"
 LONGEST_LABEL = 200
 LARGEST_LABELS = 16 << 20
+_MOST_DIGITS = 9
 _HEADING = """\
 # Names of the topics. Edit the text between the quotation marks; every output then shows it.
 # A topic without a line, or with an empty text, is named after its most distinctive words.
@@ -36,14 +38,12 @@ def read_labels(filesystem: fs.FileSystem, directory: str, k: int) -> dict[int, 
 def parse_labels(data: bytes, where: str, k: int) -> dict[int, str]:
     """The labels that a file gives, checked; ``where`` names the file in errors."""
     try:
-        content = tomllib.loads(data.decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        raise InputError(f"'{where}' is not text in UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"'{where}' is not valid TOML: {error}") from None
+        content = parse_toml(data)
+    except ValueError as error:
+        raise InputError(f"'{where}' {error}") from None
     topics = content.pop("topics", {})
     if content or not isinstance(topics, dict):
-        other = next(iter(content), "topics")
+        other = shortened(next(iter(content), "topics"))
         raise InputError(f"'{where}' has '{other}'; it may only have a table [topics] with lines like 3 = \"a name\"")
     return checked_labels(topics, k, f"'{where}'")
 
@@ -58,19 +58,34 @@ def checked_labels(labels: Mapping[Any, Any], k: int, where: str = "the labels")
     where : names the origin in errors.
     """
     found: dict[int, str] = {}
+    seen: set[int] = set()
     for key, label in labels.items():
-        text = str(key).strip()
-        if not text.isascii() or not text.isdecimal() or int(text) >= k:
-            raise InputError(f"{where}: there is no topic '{key}'; the model has topics 0 to {k - 1}")
+        topic = _topic_number(key, k)
+        if topic is None:
+            raise InputError(f"{where}: there is no topic '{shortened(str(key))}'; the model has topics 0 to {k - 1}")
+        if topic in seen:
+            raise InputError(f"{where}: topic {topic} has two labels; give one")
+        seen.add(topic)
         if not isinstance(label, str):
-            raise InputError(f"{where}: the label of topic {text} is {label!r}; give a text in quotation marks")
+            raise InputError(f"{where}: the label of topic {topic} is {shortened(repr(label))}; give a text in "
+                             "quotation marks")
         line = " ".join(label.split())
         if len(line) > LONGEST_LABEL:
-            raise InputError(f"{where}: the label of topic {text} has {len(line)} characters; give at most "
+            raise InputError(f"{where}: the label of topic {topic} has {len(line)} characters; give at most "
                              f"{LONGEST_LABEL}")
+        if any("\ud800" <= letter <= "\udfff" for letter in line):
+            raise InputError(f"{where}: the label of topic {topic} has half of a character, which no file can hold")
         if line:
-            found[int(text)] = line
+            found[topic] = line
     return dict(sorted(found.items()))
+
+
+def _topic_number(key: Any, k: int) -> int | None:
+    """The number of a topic that a key stands for; None if there is no such topic."""
+    text = str(key).strip()
+    if not text.isascii() or not text.isdecimal() or len(text) > _MOST_DIGITS or int(text) >= k:
+        return None
+    return int(text)
 
 
 def labels_text(labels: Mapping[int, str], hints: Mapping[int, str] | None = None) -> str:

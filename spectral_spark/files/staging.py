@@ -55,17 +55,16 @@ def staged(path: AnyPath, kind: str | None = None, *, overwrite: bool = False) -
 
 def write_file(path: AnyPath, data: bytes, kind: str | None = None, *, overwrite: bool = False) -> None:
     """Write a single file that appears complete or not at all; the parameters are those of :func:`staged`."""
-    filesystem, target = output_target(path)
     check_output(path, kind, overwrite)
-    _put_in_place(filesystem, target, data)
+    replace_file(path, data)
 
 
-def replace_file(path: AnyPath, data: bytes) -> None:
-    """Write a file that people edit inside a model: it appears complete or not at all, and replaces what is there."""
-    _put_in_place(*output_target(path), data)
+def replace_file(path: AnyPath, data: bytes, *, private: bool = False) -> None:
+    """Write a file in the place of what is there, whatever it is, at once: a reader sees the old or the new one.
 
-
-def _put_in_place(filesystem: fs.FileSystem, target: str, data: bytes) -> None:
+    ``private`` files can be read by their owner only, where the file system can do that.
+    """
+    filesystem, target = output_target(path)
     if not is_local(filesystem):
         _write_remote(filesystem, target, data)
         return
@@ -74,6 +73,8 @@ def _put_in_place(filesystem: fs.FileSystem, target: str, data: bytes) -> None:
         made = os.path.join(staging, "new", name)
         with open(made, "wb") as sink:
             sink.write(data)
+        if private:
+            os.chmod(made, 0o600)
         os.replace(made, target)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from pyarrow import fs
 
-from spectral_spark.errors import InputError
+from spectral_spark.errors import FormatError, InputError
 from spectral_spark.files.directories import read_file
 from spectral_spark.files.labels_file import LONGEST_LABEL
 from spectral_spark.files.safe_reading import parse_json
@@ -37,7 +37,11 @@ def read_taxonomy(filesystem: fs.FileSystem, directory: str, k: int) -> dict[str
         return None
     if info.type != fs.FileType.File or (info.size or 0) > _LARGEST_FILE:
         raise _wrong(where, "it is not a file of that kind")
-    return checked_taxonomy(parse_json(read_file(filesystem, where), where), where, k)
+    try:
+        value = parse_json(read_file(filesystem, where), where)
+    except FormatError:
+        raise _wrong(where, "it is not JSON") from None
+    return checked_taxonomy(value, where, k)
 
 
 def checked_taxonomy(value: Any, where: str, k: int) -> dict[str, Any]:
@@ -97,5 +101,5 @@ def _is_share(value: Any) -> bool:
 
 
 def _wrong(where: str, why: str) -> InputError:
-    return InputError(f"'{where}' is not the taxonomy of this model: {why}; remove the file, or make it again with "
-                      "`spectral-spark taxonomy MODEL --levels 10,30`")
+    return InputError(f"'{where}' is not the taxonomy of this model: {why}; correct it, or remove the file and make it "
+                      "again with 'spectral-spark taxonomy MODEL --levels 10,30'")

@@ -44,10 +44,14 @@ def seed_prior(seeds: Seeds | None, words: tuple[str, ...] | None, k: int, run: 
             raise InputError(f"`seeds`: none of the words of topic '{topic['name']}' is in the vocabulary"
                              f"{nearest(unknown[0], words)}")
         pull[list(known), column] = PULL * np.array(list(known.values()))
-        out, _ = _found(topic["not"], place)
+        out, lost = _found(topic["not"], place)
+        if both := sorted(known.keys() & out.keys()):
+            raise InputError(f"`seeds`: '{words[both[0]]}' is among both the words of topic '{topic['name']}' and the "
+                             "words that must not be in it")
         allowed[list(out), column] = HELD_BACK ** np.minimum(np.array(list(out.values())), 3.0)
-        if unknown and run is not None:
-            run.warn(_about_unknown(topic["name"], unknown, len(topic["words"]), words))
+        if (unknown or lost) and run is not None:
+            asked = len(topic["words"]) + len(topic["not"])
+            run.warn(_about_unknown(topic["name"], [*unknown, *lost], asked, words))
     if seeds[BACKGROUND] is not None:
         pull[:, -1] = seeds[BACKGROUND]["strength"] / k
     return SeedPrior(pull, allowed)

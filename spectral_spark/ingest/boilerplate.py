@@ -3,18 +3,14 @@
 They are text of the documents, so they go nowhere else.
 """
 
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import IO
 
 import pyarrow as pa
 from pyspark.sql import functions as F
 
 from spectral_spark.engine.spark_versions import to_arrow
-from spectral_spark.errors import SettingsError
-from spectral_spark.files.paths import is_local, resolve
+from spectral_spark.ingest.boilerplate_file import write_boilerplate_file
 from spectral_spark.ingest.ingest_settings import IngestSettings
 from spectral_spark.ingest.readers.source import BatchParser, Source, readable_input
 from spectral_spark.plain_text import printable
@@ -22,8 +18,6 @@ from spectral_spark.text.dropped_lines import line_key, plain_line
 
 MOST_LINES = 100_000
 _SHORTEST, _LONGEST = 12, 500       # characters: shorter lines are greetings and names, longer ones are paragraphs
-_HEADER = ("# Lines that stand in many documents: documents, groups, line. Delete the lines that should stay in the\n"
-           "# texts, and give this file to ingest --drop-lines.\n")
 
 
 def write_boilerplate(source: Source, settings: IngestSettings) -> int:
@@ -41,7 +35,7 @@ def write_boilerplate(source: Source, settings: IngestSettings) -> int:
     counts = zip(keys, found["documents"].to_pylist(), found["groups"].to_pylist(), strict=True)
     report = [f"{documents}\t{groups}\t{texts[key]}" for key, documents, groups in counts
               if printable(texts[key]) == texts[key]]
-    _write(str(settings.find_boilerplate), report)
+    write_boilerplate_file(str(settings.find_boilerplate), report)
     return len(report)
 
 
@@ -69,23 +63,3 @@ class _LineFinder:
                         places.append(place if self.wanted is None else line)
             yield pa.RecordBatch.from_arrays([pa.array(keys, pa.string()), pa.array(places, pa.string())],
                                              names=["key", "place"])
-
-
-def _write(path: str, lines: list[str]) -> None:
-    """Write the report. On a local file system only its owner may read it, from its first byte on."""
-    filesystem, inside = resolve(path)
-    text = _HEADER + "".join(f"{line}\n" for line in lines)
-    try:
-        with _private(inside) if is_local(filesystem) else filesystem.open_output_stream(inside) as sink:
-            sink.write(text.encode())
-    except OSError as error:
-        raise SettingsError(f"find-boilerplate: '{path}' cannot be written ({error})") from None
-
-
-@contextmanager
-def _private(path: str) -> Iterator[IO[bytes]]:
-    """A local file for its owner alone, also if there was one that others could read."""
-    with open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as sink:
-        if os.path.isfile(path):
-            os.chmod(path, 0o600)
-        yield sink

@@ -15,6 +15,7 @@ from spectral_spark.files.directories import Staging, staged
 from spectral_spark.files.overwriting import check_apart
 from spectral_spark.files.spark_paths import Workplace
 from spectral_spark.ingest.boilerplate import write_boilerplate
+from spectral_spark.ingest.boilerplate_file import check_boilerplate_file
 from spectral_spark.ingest.corpus_files import describe_files
 from spectral_spark.ingest.corpus_fingerprint import Contents, contents
 from spectral_spark.ingest.corpus_manifest import CORPUS_JSON, CORPUS_KIND, CORPUS_VERSION
@@ -43,6 +44,7 @@ def ingest(spark: SparkSession, settings: IngestSettings, progress: ShowProgress
     progress : called with a short line at every stage; never with text from the documents.
     """
     stages = _Stages(progress)
+    check_boilerplate_file(settings)
     if settings.overwrite:
         check_apart(settings.output, {"input": settings.input, "vocabulary": settings.vocabulary}, "output")
     with staged(settings.output, CORPUS_KIND, overwrite=settings.overwrite) as place:

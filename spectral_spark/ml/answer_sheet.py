@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 
 from spectral_spark.engine.spark_versions import to_arrow
 from spectral_spark.files.formats import ANSWERS_KIND, ANSWERS_VERSION
+from spectral_spark.ml.column_values import column_groups
 
 if TYPE_CHECKING:
     from spectral_spark.ml.topic_answers import TopicAnswers
@@ -32,6 +33,8 @@ def answer_sheet(
     exemplars : documents that show a topic best, of the corpus and of nodes up to ``depth`` levels down; 0 for none.
     interval : probability of all intervals.
     """
+    for names in by:
+        column_groups(dataset, names, None)                 # a wrong name is told before anything is read
     return {
         "kind": ANSWERS_KIND, "version": ANSWERS_VERSION, "k": model.k, "interval": interval,
         "nodes": _node_shares(to_arrow(model.nodeProportions(interval=interval, dataset=dataset))),

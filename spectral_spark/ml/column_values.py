@@ -6,13 +6,23 @@ from dataclasses import dataclass
 import numpy as np
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, MapType, NumericType, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    DoubleType,
+    FloatType,
+    MapType,
+    NumericType,
+    StructType,
+)
 
 from spectral_spark.data.value_types import nearest
 from spectral_spark.errors import InputError, SettingsError
 
 MISSING = "(missing)"
 MOST_VALUES = 10_000           # each has five sums per topic
+MOST_BINS = 200
 
 
 @dataclass(frozen=True)
@@ -48,13 +58,22 @@ def _single(frame: DataFrame, name: str, bins: int | None) -> ColumnGroups:
         hint = nearest(name, frame.columns) or f"; the columns are {', '.join(frame.columns)}"
         raise InputError(f"there is no column '{name}' (`by`){hint}")
     kind, column = frame.schema[name].dataType, F.col("`" + name.replace("`", "``") + "`")
-    if isinstance(kind, ArrayType | MapType | StructType):
+    if isinstance(kind, ArrayType | BinaryType | MapType | StructType):
         raise InputError(f"column '{name}' is {kind.simpleString()}; `by` takes text, numbers or dates")
     if bins is not None:
         if not isinstance(kind, NumericType):
             raise SettingsError(f"`bins` needs a column of numbers; '{name}' is {kind.simpleString()}")
-        return _binned(frame, name, column, bins)
-    return ColumnGroups(F.coalesce(column.cast("string"), F.lit(MISSING)), str, _number)
+        if not 2 <= bins <= MOST_BINS:
+            raise SettingsError(f"`bins` is {bins}; give a whole number from 2 to {MOST_BINS}")
+        return _binned(frame, name, _finite(column, kind), bins)
+    return ColumnGroups(F.coalesce(_finite(column, kind).cast("string"), F.lit(MISSING)), str, _number)
+
+
+def _finite(column: Column, kind: DataType) -> Column:
+    """The column with null for NaN and for numbers without end, which have no place on an axis."""
+    if not isinstance(kind, FloatType | DoubleType):
+        return column
+    return F.when(~F.isnan(column) & (F.abs(column) < float("inf")), column)
 
 
 def _binned(frame: DataFrame, name: str, column: Column, bins: int) -> ColumnGroups:
@@ -63,7 +82,8 @@ def _binned(frame: DataFrame, name: str, column: Column, bins: int) -> ColumnGro
     edges = sorted(set(values.approxQuantile([name], shares, 0.0)[0]))
     if len(edges) < 2:
         raise InputError(f"column '{name}' has fewer than two different numbers, so it has no bins")
-    place = sum((F.when(column >= edge, 1).otherwise(0) for edge in edges[1:-1]), F.lit(0))
+    inner = F.array(*map(F.lit, edges[1:-1])) if len(edges) > 2 else F.array().cast("array<double>")
+    place = F.size(F.filter(inner, lambda edge: edge <= column.cast("double")))
     value = F.when(column.isNull(), F.lit(MISSING)).otherwise(place.cast("string"))
 
     def called(group: str) -> str:

@@ -117,13 +117,15 @@ class TopicAnswers(TopicInference):
         else:
             paths = self.nodes.paths
             wanted, head = [paths[find_node(name, paths)] for name in (a, b)], 0
+            if wanted[0] == wanted[1]:
+                raise InputError(f"`a` and `b` are both '{node_name(wanted[0])}'; name two different nodes")
             frame = self._counted(self._on_spark(dataset))
         bootstrap = Bootstrap(self._value("seed"), groupLevel, replicates if head else 0)
         shares = self._shares(frame, wanted, bootstrap, head)
-        for name, count in zip(wanted, shares.documents, strict=True):
+        for name, which, count in zip(wanted, ("first", "second"), shares.documents, strict=True):
             if not count:
-                raise InputError(f"no document with a known word is in '{'/'.join(name) or '/'}'; there is nothing to "
-                                 "compare")
+                where = f"the {which} selection" if head else f"'{node_name(name)}'"
+                raise InputError(f"no document with a known word is in {where}; there is nothing to compare")
         level = simultaneous(interval, self.k) if simultaneously else interval
         nested = head == 1 or wanted[0] == wanted[1][: len(wanted[0])] or wanted[1] == wanted[0][: len(wanted[1])]
         return self._differences(frame, shares.of(np.array([0])), shares.of(np.array([1])), level, {}, nested)

@@ -79,7 +79,24 @@ class Taxonomy:
 
 
 def taxonomy_of(files: TopicModelFiles, levels: Sequence[int]) -> Taxonomy:
-    """Fold the topics of a model; nodes of one topic have its name, others are named after distinctive words."""
+    """Fold the topics of a model; nodes of one topic have its name, others are named after distinctive words.
+
+    If the model has a taxonomy already, nodes of the same topics keep the names that people gave them.
+    """
+    now = _folded(files, levels)
+    if files.taxonomy is None:
+        return now
+    given = {frozenset(node["topics"]): node["label"] for node in files.taxonomy["nodes"]}
+    suggested = _folded(replace(files, labels={}), levels)
+    nodes = []
+    for node, plain in zip(now.nodes, suggested.nodes, strict=True):
+        name = given.get(frozenset(node.topics), plain.label)
+        own = name != plain.label and (len(node.topics) > 1 or node.label == plain.label)
+        nodes.append(replace(node, label=name) if own else node)
+    return replace(now, nodes=tuple(nodes))
+
+
+def _folded(files: TopicModelFiles, levels: Sequence[int]) -> Taxonomy:
     folding = fold_topics(files.topics, files.weights, levels, files.background)
     names = topic_names(files)
     nodes: list[TaxonomyNode] = []

@@ -5,7 +5,9 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any
 
-from spectral_spark.errors import SettingsError
+from spectral_spark.data.value_types import nearest
+from spectral_spark.errors import InputError, SettingsError
+from spectral_spark.plain_text import shortened
 from spectral_spark.text.languages import ELIDED, ELIDING, HAN_OR_KANA, lemmatiser, segmenter
 from spectral_spark.text.tokeniser import Tokeniser
 
@@ -93,13 +95,34 @@ class OwnTokeniser(Tokeniser):
         return type(self), (self.function,)
 
     def split(self, text: str) -> list[str]:
-        return [word for word in self.function(text) if word]
+        return own_words(self.function, text)
 
     def split_in_order(self, text: str) -> Iterator[tuple[str, bool]]:
         return ((word, number > 0) for number, word in enumerate(self.split(text)))
 
     def normal(self, raw: str) -> str:
         return raw
+
+
+def own_words(function: WordFunction, text: str) -> list[str]:
+    """The words that a function of one's own finds in a text, without empty ones.
+
+    Whatever goes wrong in it is told without its message, which could quote the text.
+    """
+    name = f"{getattr(function, '__module__', None) or ''}:{getattr(function, '__qualname__', type(function).__name__)}"
+    try:
+        words = function(text)
+        found = None if isinstance(words, str) else [word for word in words if word]
+    except (Exception, SystemExit) as error:
+        raise InputError(f"tokeniser '{name}' failed on a text with {type(error).__name__}; it must take a text and "
+                         "return the list of its words") from None
+    wrong = None if found is None else next((type(word).__name__ for word in found if not isinstance(word, str)), None)
+    if found is None or wrong:
+        raise InputError(f"tokeniser '{name}' returns {f'a list with {wrong}' if wrong else 'a text'}; it must return "
+                         "the list of the words of a text, each a str")
+    if any("\ud800" <= letter <= "\udfff" for word in found if not word.isascii() for letter in word):
+        raise InputError(f"tokeniser '{name}' returns words with half a character, which no file can hold")
+    return found
 
 
 def load_tokeniser(name: str) -> WordFunction:
@@ -113,7 +136,12 @@ def load_tokeniser(name: str) -> WordFunction:
         raise SettingsError(f"tokeniser '{name}': {module} cannot be imported ({error}); is it on the Python path, and "
                             "on that of the executors?") from None
     except AttributeError:
-        raise SettingsError(f"tokeniser '{name}': {module} has no function '{function}'") from None
+        known = [attribute for attribute, value in vars(import_module(module)).items() if callable(value)]
+        raise SettingsError(f"tokeniser '{name}': {module} has no function '{function}'"
+                            f"{nearest(function, known)}") from None
+    except (Exception, SystemExit) as error:                # a module of somebody's own may do anything
+        raise SettingsError(f"tokeniser '{name}': importing {module} fails with {type(error).__name__}: "
+                            f"{shortened(str(error))}") from None
     if not callable(found):
         raise SettingsError(f"tokeniser '{name}' is not a function from a text to its words")
     return found

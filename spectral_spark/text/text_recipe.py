@@ -12,7 +12,7 @@ import pyarrow as pa
 from spectral_spark.errors import FormatError, InputError
 from spectral_spark.text.document_words import DocumentWords
 from spectral_spark.text.dropped_lines import LineFilter
-from spectral_spark.text.language_tokeniser import LanguageTokeniser, OwnTokeniser, WordFunction
+from spectral_spark.text.language_tokeniser import LanguageTokeniser, OwnTokeniser, WordFunction, own_words
 from spectral_spark.text.languages import LANGUAGES
 from spectral_spark.text.phrases import MOST_PHRASES, Phrase, PhraseMatcher, phrase_word
 from spectral_spark.text.token_batch import TextBytes, split_texts
@@ -170,7 +170,7 @@ class TextCounter:
         if not text:
             return {}
         if not isinstance(self.recipe, TextRecipe):
-            return Counter(self.recipe(text))
+            return Counter(own_words(self.recipe, text))
         if self.recipe.line_filter is not None:
             text = self.recipe.line_filter(text)
         return self._with_phrases(text) if self.recipe.phrases else self.recipe.tokeniser.counts(text)

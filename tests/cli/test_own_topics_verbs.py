@@ -3,14 +3,17 @@
 import csv
 import io
 import json
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from spectral_spark import SpectralHDP
+from spectral_spark.answers.taxonomy import checked_levels
 from spectral_spark.cli import main
 from spectral_spark.cli.opened import CORPUS_PARAMETERS, with_columns_of
+from spectral_spark.errors import SettingsError
 from spectral_spark.files.directories import new_directory
 from spectral_spark.files.model_files import MODEL_KIND, MODEL_VERSION, NodeTable, TopicModelFiles, write_model_files
 from spectral_spark.plain_text import no_formula
@@ -106,3 +109,79 @@ def test_columns_of_a_corpus_are_not_left_in_a_model() -> None:
     restored = with_columns_of(own, read, CORPUS_PARAMETERS)            # type: ignore[arg-type]
     assert {param.name: value for param, value in restored._paramMap.items()} == {
         "featuresCol": "counted", "idCol": "number"}
+
+
+def test_folding_again_keeps_the_names_that_people_gave(model: str) -> None:
+    assert main(["taxonomy", model, "--levels", "3", "--quiet"]) == 0
+    place = Path(model) / "taxonomy.json"
+    stored = json.loads(place.read_text())
+    family = next(node for node in stored["nodes"] if len(node["topics"]) > 1)
+    alone = next(node for node in stored["nodes"] if node["topics"] == [5])
+    family["label"], alone["label"] = "my family", "my background"
+    place.write_text(json.dumps(stored))
+    for levels in ("3", "3,5"):
+        assert main(["taxonomy", model, "--levels", levels, "--quiet"]) == 0
+        again = {tuple(node["topics"]): node["label"] for node in json.loads(place.read_text())["nodes"]}
+        assert again[tuple(family["topics"])] == "my family"
+        assert again[(5,)] == "my background"
+    (Path(model) / "labels.toml").write_text('[topics]\n0 = "newly named"\n')      # names of topics are labels
+    assert main(["taxonomy", model, "--levels", "5", "--quiet"]) == 0
+    again = {tuple(node["topics"]): node["label"] for node in json.loads(place.read_text())["nodes"]}
+    assert again.get((0,), "newly named") == "newly named"
+
+
+def test_a_damaged_taxonomy_says_what_to_do_and_that_works(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    place = Path(model) / "taxonomy.json"
+    for content in ("{", "[" * 100_000, '{"version": 1, "levels": [' + "9" * 5000 + "]}"):
+        place.write_text(content)
+        assert main(["taxonomy", model, "--levels", "3"]) == 2
+        said = capsys.readouterr().err
+        assert f"'{place}' is not the taxonomy of this model: it is not JSON; correct it, or remove the file" in said
+    place.unlink()
+    assert main(["taxonomy", model, "--levels", "3"]) == 0
+
+
+def test_files_that_people_edit_are_replaced_at_once(
+    model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = Path(model) / "labels.toml"
+    place.write_text('[topics]\n1 = "mine"\n')
+
+    def full(made: str, target: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as disk:
+        disk.setattr(os, "replace", full)
+        assert main(["labels", model]) == 1
+    assert place.read_text() == '[topics]\n1 = "mine"\n'
+    assert main(["labels", model]) == 0
+    assert '1 = "mine"' in place.read_text()
+    assert sorted(path.name for path in Path(model).iterdir() if path.name.startswith(".")) == []
+    assert main(["labels", model, "--input", model]) == 2
+    assert "is a directory; give a file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("k", "apart", "message"), [
+    (1, False, "a model with 1 topic cannot be folded"), (2, False, "a model with 2 topics cannot"),
+    (3, True, "2 topics beside the background"),
+])
+def test_too_few_topics_are_told(k: int, apart: bool, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        checked_levels([2], k, apart)
+    with pytest.raises(SettingsError, match="from 2 to 5, fewer than the 6 topics"):
+        checked_levels([10, 100], 6)
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (["--merge", "2,2"], "--merge 2,2 names one topic; give at least two"),
+    (["--merge", "2,9"], "there is no topic '9'; the model has topics 0 to 5"),
+    (["--merge", "0,1", "--merge", "1,2"], "topic 1 is to be merged twice"),
+    (["--merge", "0,1", "--split", "1"], "topic 1 is to be both split and merged"),
+    (["--merge", "0,1,2,3,4,5"], "a model of a single topic says nothing"),
+    (["--split", "backgruond"], "did you mean 'background'?"),
+])
+def test_an_edit_is_checked_before_anything_starts(
+    model: str, words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["edit", "--model", model, *words, "--output", str(tmp_path / "edited"), "--dry-run"]) == 2
+    assert message in capsys.readouterr().err

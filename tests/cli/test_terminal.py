@@ -3,6 +3,7 @@
 import io
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from spectral_spark.cli.terminal import Terminal, topic_lines
@@ -23,14 +24,32 @@ def test_progress_is_shown_on_a_terminal_and_taken_away() -> None:
     assert out.getvalue() == "done\n"
 
 
+def test_the_newest_word_of_an_activity_stays_on_the_terminal() -> None:
+    screen = Screen()
+    terminal = Terminal(stream=screen, out=io.StringIO())
+    terminal.line._interval = 0.01
+    with terminal.following("reading documents") as tell:
+        tell("5,000 usable")
+        deadline = time.monotonic() + 10
+        while "reading documents: 5,000 usable …" not in screen.getvalue() and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert "reading documents: 5,000 usable …" in screen.getvalue()
+    assert screen.getvalue().endswith("\r\x1b[K")
+
+
 def test_a_log_has_the_start_and_the_end_of_an_activity_and_no_control_characters() -> None:
     stream, out = io.StringIO(), io.StringIO()
     terminal = Terminal(stream=stream, out=out)
-    terminal.progress("working", now=True)
     with terminal.doing("starting Spark"):
         assert stream.getvalue() == "starting Spark …\n"
+    with terminal.following("reading documents") as tell:
+        tell("400 words")
     terminal.say("done")
-    assert stream.getvalue().splitlines()[1].startswith("starting Spark: ")
+    lines = stream.getvalue().splitlines()
+    assert lines[1].startswith("starting Spark: ")
+    assert lines[2] == "reading documents …"
+    assert lines[3].startswith("reading documents: ")
+    assert len(lines) == 4
     assert "\x1b" not in stream.getvalue()
     assert out.getvalue() == "done\n"
 
@@ -38,8 +57,7 @@ def test_a_log_has_the_start_and_the_end_of_an_activity_and_no_control_character
 def test_quiet_says_nothing() -> None:
     screen, out = Screen(), io.StringIO()
     terminal = Terminal(quiet=True, stream=screen, out=out)
-    terminal.progress("working", now=True)
-    with terminal.doing("scoring"):
+    with terminal.doing("scoring"), terminal.following("reading"):
         pass
     terminal.say("done")
     assert screen.getvalue() == out.getvalue() == ""

@@ -59,6 +59,9 @@ def test_a_file_and_a_dict_mean_the_same(tmp_path: Path) -> None:
     ({"topics": [{"name": "a", "words": {"x": True}}]}, "the strength True of 'x'"),
     ({"topics": [{"name": "a", "words": ["x"], "strength": 1e9}]}, "at most 100"),
     ({"topics": [{"name": "a", "words": ["x"], "topic": -1}]}, "has -1 as 'topic'"),
+    ({"topics": [{"name": "a", "words": ["x"], "topic": 2**40}]}, "has 1099511627776 as 'topic'"),
+    ({"topics": [{"name": "a", "words": ["x"], "strength": 10**400}]}, "the strength 10000"),
+    ({"topics": [{"name": "a", "words": ["x"], "strength": 16**5000}]}, "the strength a number of 20,001 bits"),
     ({"topics": [{"name": "a", "words": ["x"]}, {"name": "A", "words": ["y"]}]}, "two topics called 'a'"),
     ({"topics": [{"name": "a", "words": ["x"], "topic": 1}, {"name": "b", "words": ["y"], "topic": 1}]}, "number 1"),
     ({"topics": [{"name": str(n), "words": ["x"]} for n in range(1001)]}, "at most 1000"),
@@ -74,7 +77,10 @@ def test_what_cannot_be_seeds_is_refused(given: dict[str, Any], message: str) ->
 
 def test_damaged_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "seeds.toml"
-    for content, message in ((b"\xff\xfe", "UTF-8"), (b"[[topics", "not valid TOML"), (b"#" * (5 << 20), "bytes")):
+    for content, message in (
+        (b"\xff\xfe", "UTF-8"), (b"[[topics", "not valid TOML"), (b"#" * (5 << 20), "bytes"),
+        (b"strength = " + b"9" * 5000, "too many digits"), (b"x = " + b"[" * 10_000, "nested too deeply"),
+    ):
         path.write_bytes(content)
         with pytest.raises(InputError, match=message):
             load_seeds(str(path))

@@ -8,7 +8,17 @@ from spectral_spark.cli.flags import whole_number
 from spectral_spark.cli.generate import generated_files
 from spectral_spark.data.setting import Audience, SettingsTable
 from spectral_spark.data.settings import HDP, IBP, INGEST
-from spectral_spark.data.value_types import Choice, Number, PositiveNumbers, Text, TextOrWhole, Texts, ValueType, Whole
+from spectral_spark.data.value_types import (
+    Choice,
+    Number,
+    PositiveNumbers,
+    Text,
+    TextOrWhole,
+    Texts,
+    ValueType,
+    Whole,
+    nearest,
+)
 from spectral_spark.errors import SettingsError
 from spectral_spark.ibp.source_kinds import KINDS
 from spectral_spark.ibp.spectrum import MAX_FEATURES
@@ -81,3 +91,10 @@ def test_a_wrong_name_gets_the_right_one(name: str, meant: str) -> None:
     assert isinstance(HDP.unknown(name), SettingsError)
     assert str(HDP.unknown(name)) == f"there is no parameter '{name}'; did you mean '{meant}'?"
     assert "explainParams() lists them" in str(HDP.unknown("zzzzzzzz"))
+
+
+def test_the_nearest_of_a_million_names_is_found_among_those_that_begin_or_end_alike() -> None:
+    names = [f"node-{number:07}" for number in range(1_000_000)]
+    assert nearest("coast/Seagat", [*names, "coast/Seagate"]) == "; did you mean 'coast/Seagate'?"
+    assert nearest("zoast/Seagate", [*names, "coast/Seagate"]) == "; did you mean 'coast/Seagate'?"
+    assert nearest("x" * 1_000_000, ["y"]) == ""

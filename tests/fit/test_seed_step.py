@@ -64,12 +64,20 @@ def test_the_background_takes_what_is_most_like_the_corpus_and_the_last_number(t
     assert seed_report(start, final_order(start.weights, seeds), seeds, WORDS)["background"] == 3
 
 
+def test_a_word_cannot_be_wanted_and_unwanted_in_another_spelling() -> None:
+    seeds = checked_seeds({"topics": [{"name": "a", "words": ["W3", "w4"], "not": ["w3"]}]})
+    with pytest.raises(InputError, match="'w3' is among both the words of topic 'a' and the words that must not be"):
+        seed_prior(seeds, WORDS, 4)
+
+
 def test_words_that_are_not_there_are_named_with_the_nearest() -> None:
     run = FitRun()
     seeds = checked_seeds({"a": ["w3", "w99x"], "b": ["w5"]})
     seed_prior(seeds, WORDS, 4, run)
     assert "1 of 2 words are not in the vocabulary" in run.warnings[0]
     assert "did you mean 'w9'" in run.warnings[0]
+    seed_prior(checked_seeds({"topics": [{"name": "a", "words": ["w3"], "not": ["w98x"]}]}), WORDS, 4, run)
+    assert "'w98x' (did you mean 'w9'?)" in run.warnings[1]
     with pytest.raises(InputError, match="none of the words of topic 'a' is in the vocabulary; did you mean 'w1'"):
         seed_prior(checked_seeds({"a": ["w1x"]}), WORDS, 4)
     with pytest.raises(InputError, match="set `vocabulary`"):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from spectral_spark.cli.checks import corpus_manifest, input_is_there, model_summary, output_is_free, topics_memory
 from spectral_spark.cli.flags import Flag, fraction, names, whole_number
-from spectral_spark.cli.terminal import duration
+from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
 from spectral_spark.cli.verbs.explain import METADATA_FLAGS, metadata_of
 from spectral_spark.files.directories import write_file
@@ -51,8 +51,9 @@ def run(run: "CommandRun", settings: Namespace) -> None:
         )
     text = json.dumps(found, ensure_ascii=False, allow_nan=False) + "\n"
     write_file(settings.output, text.encode(), ANSWERS_KIND, overwrite=settings.overwrite)
-    run.terminal.say(f"answers {settings.output}: {len(found['nodes'])} nodes, {len(found['exemplars'])} exemplars, "
-                     f"{len(found['columns'])} columns, in {duration(run.seconds)}; show them with "
+    counted = ", ".join(f"{number(len(found[name]))} {name if len(found[name]) != 1 else name[:-1]}"
+                        for name in ("nodes", "exemplars", "columns"))
+    run.terminal.say(f"answers {settings.output}: {counted}, in {duration(run.seconds)}; show them with "
                      f"'report --answers {settings.output}'")
 
 

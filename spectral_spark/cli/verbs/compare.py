@@ -87,7 +87,7 @@ def _compared(
     model: "SpectralHDPModel", documents: "DataFrame", settings: Namespace, way: str, level: float
 ) -> tuple["DataFrame", tuple[str, ...]]:
     """The table, and its columns that name what is compared."""
-    from spectral_spark.cli.opened import selected, selections
+    from spectral_spark.cli.opened import check_side, selected, selections
 
     asked: dict[str, Any] = {"interval": level, "groupLevel": settings.group_level}
     if way == "words":
@@ -100,7 +100,10 @@ def _compared(
     asked["simultaneously"] = settings.simultaneously
     manifest = corpus_manifest(settings.corpus)
     if way == "nodes":
-        a, b = (selected(documents, side, kept_types(manifest)) for side in (settings.a, settings.b))
+        kept = kept_types(manifest)
+        for flag, side in (("--a", settings.a), ("--b", settings.b)):
+            check_side(flag, side, kept, model.nodes.paths)
+        a, b = (selected(documents, side, kept) for side in (settings.a, settings.b))
         if (a is None) != (b is None):
             raise SettingsError("give two nodes, or two selections COLUMN=VALUE, with --a and --b")
         given = (settings.a, settings.b, documents) if a is None else (a, b)

@@ -13,10 +13,12 @@ from spectral_spark.plain_text import printable
 
 if TYPE_CHECKING:
     from spectral_spark.cli.run import CommandRun
-    from spectral_spark.ml.hdp import SpectralHDPModel
+    from spectral_spark.files.model_files import TopicModelFiles
 
 
 def plan(settings: Namespace) -> list[str]:
+    from spectral_spark.files.model_files import read_model_files
+
     if not settings.merge and not settings.split:
         raise SettingsError("nothing to do: give --merge TOPIC,TOPIC or --split TOPIC")
     summary = model_summary(settings.model)
@@ -24,6 +26,7 @@ def plan(settings: Namespace) -> list[str]:
         settings.output, settings.overwrite, kind=MODEL_KIND,
         inputs={"--model": settings.model, "--corpus": settings.corpus},
     )
+    wanted_edits(settings, read_model_files(settings.model))
     lines = [f"start from '{settings.model}': {summary['k']} topics"]
     if settings.split:
         where = "the documents that the model keeps"
@@ -47,7 +50,7 @@ def run(run: "CommandRun", settings: Namespace) -> None:
         if settings.corpus:
             model, documents = on_corpus(run.spark, settings.corpus, first)
             documents = documents.where("split = 'train'")
-        splits, groups = _found(model, settings)
+        splits, groups = wanted_edits(settings, first.files)
         for topic in splits:
             model = model.splitTopic(topic, documents)
         if groups:
@@ -61,15 +64,21 @@ def run(run: "CommandRun", settings: Namespace) -> None:
     run.terminal.say(f"model {settings.output}: {before} → {model.k} topics", *made)
 
 
-def _found(model: "SpectralHDPModel", settings: Namespace) -> tuple[list[int], list[list[int]]]:
+def wanted_edits(settings: Namespace, files: "TopicModelFiles") -> tuple[list[int], list[list[int]]]:
     """Topics to split and groups to merge, by the numbers of the model that is edited."""
     from spectral_spark.report.topic_names import find_topics
 
-    splits = find_topics(settings.split or (), model.files)
-    groups = [find_topics(group, model.files) for group in settings.merge or ()]
-    for group in groups:
+    splits = find_topics(settings.split or (), files)
+    groups = [find_topics(group, files) for group in settings.merge or ()]
+    for place, group in enumerate(groups):
+        if len(group) < 2:
+            raise InputError(f"--merge {','.join(settings.merge[place])} names one topic; give at least two")
         if both := sorted(set(splits) & set(group)):
             raise InputError(f"topic {both[0]} is to be both split and merged; do one after the other")
+        if twice := sorted(set(group) & {topic for other in groups[:place] for topic in other}):
+            raise InputError(f"topic {twice[0]} is to be merged twice; name all of its topics in one --merge")
+    if len(files.weights) + len(splits) - sum(len(group) - 1 for group in groups) < 2:
+        raise InputError("a model of a single topic says nothing; merge fewer topics")
     return splits, groups
 
 

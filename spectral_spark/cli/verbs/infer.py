@@ -3,12 +3,14 @@
 import json
 import sys
 from argparse import Namespace
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from spectral_spark.cli.checks import input_is_there, model_summary
+from spectral_spark.cli.checks import file_is_there, model_summary
 from spectral_spark.cli.flags import Flag, whole_number
 from spectral_spark.cli.terminal import printable
 from spectral_spark.cli.verb import Verb
+from spectral_spark.data.value_types import nearest
 from spectral_spark.errors import InputError, SettingsError
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ def plan(settings: Namespace) -> list[str]:
         raise SettingsError("give either a text or --input, not both")
     summary = model_summary(settings.model)
     if settings.input not in (None, STANDARD_INPUT):
-        input_is_there(settings.input)
+        file_is_there(settings.input)
     what = "one text" if settings.text is not None else f"every line of {_name(settings.input)}"
     return [
         f"infer the topics of {what} with the {summary['k']} topics of '{settings.model}'",
@@ -39,10 +41,14 @@ def plan(settings: Namespace) -> list[str]:
 def run(run: "CommandRun", settings: Namespace) -> None:
     from spectral_spark.serve.topic_model import TopicModel
 
+    if settings.text is None and settings.input in (None, STANDARD_INPUT) and sys.stdin and sys.stdin.isatty():
+        run.terminal.line.keep("reading texts from the keyboard, one per line; end with Ctrl-D on a line of its own")
     texts = [settings.text] if settings.text is not None else read_lines(settings.input)
     backend = "numpy" if len(texts) <= FEW_TEXTS else "auto"
     model = TopicModel.load(settings.model, tokeniser=_tokeniser(settings), backend=backend)
     path = settings.path.strip("/").split("/") if settings.path else None
+    if path and (remark := _unknown_node(path, model.nodes.paths)):
+        run.terminal.line.keep(remark)
     found = _explained(model, texts, path)
     if not any(explanation.known for explanation in found):
         which = "the text" if len(texts) == 1 else f"the {len(texts):,} texts"
@@ -55,6 +61,8 @@ def run(run: "CommandRun", settings: Namespace) -> None:
 def read_lines(name: str | None) -> list[str]:
     """One text per line of a file or of standard input; empty lines are passed over."""
     if name in (None, STANDARD_INPUT):
+        if sys.stdin is None:
+            raise InputError("standard input is closed; give a text, or a file with --input")
         data = sys.stdin.buffer.read()
     else:
         from spectral_spark.files.directories import resolve
@@ -71,6 +79,17 @@ def read_lines(name: str | None) -> list[str]:
         raise InputError(f"{_name(name)} is empty; give one text per line, or the text itself: spectral-spark infer "
                          "--model MODEL \"one text\"")
     return texts
+
+
+def _unknown_node(path: list[str], paths: Sequence[tuple[str, ...]]) -> str | None:
+    """What to say about a path that the tree does not have; its texts are scored as those of the nearest node above."""
+    known = set(paths)
+    if tuple(path) in known:
+        return None
+    above = next(path[:depth] for depth in range(len(path) - 1, -1, -1) if tuple(path[:depth]) in known)
+    name, place = "/".join(path), f"'{'/'.join(above)}'" if above else "the whole corpus"
+    hint = nearest(name, map("/".join, paths)) or "."
+    return f"the document tree has no node '{name}'{hint} The texts are scored as those of {place}."
 
 
 def _explained(model: "TopicModel", texts: list[str], path: list[str] | None) -> list["Explanation"]:

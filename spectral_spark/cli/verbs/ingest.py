@@ -9,6 +9,7 @@ from spectral_spark.cli.terminal import duration, number
 from spectral_spark.cli.verb import OVERWRITE, Verb
 from spectral_spark.data.settings import INGEST
 from spectral_spark.files.formats import CORPUS_KIND
+from spectral_spark.ingest.boilerplate_file import check_boilerplate_file
 from spectral_spark.ingest.ingest_settings import IngestSettings
 from spectral_spark.ingest.saved_vocabulary import known_words
 from spectral_spark.ingest.table_names import table_in_catalog
@@ -36,6 +37,7 @@ def plan(settings: Namespace) -> list[str]:
         wanted.output, wanted.overwrite, kind=CORPUS_KIND,
         inputs={"--input": wanted.input, "--vocabulary": wanted.vocabulary},
     )
+    check_boilerplate_file(wanted)
     if wanted.source == "table":
         check_table(wanted)
     held_out = f"{wanted.split} documents held out" if wanted.split else "no documents held out"
@@ -81,8 +83,9 @@ def run(run: "CommandRun", settings: Namespace) -> None:
     from spectral_spark.files.locking import only_writer
     from spectral_spark.ingest.pipeline import ingest
 
-    with only_writer(settings.output):
-        manifest = ingest(run.spark, settings_of(settings), progress=run.terminal.progress)
+    spark = run.spark
+    with only_writer(settings.output), run.terminal.following("reading documents") as tell:
+        manifest = ingest(spark, settings_of(settings), progress=tell)
     run.terminal.say(*summary_lines(manifest, settings.output, run.seconds))
 
 

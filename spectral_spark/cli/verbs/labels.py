@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from spectral_spark.cli.checks import input_is_there, model_summary
+from spectral_spark.cli.checks import file_is_there, model_summary
 from spectral_spark.cli.flags import Flag
 from spectral_spark.cli.verb import Verb
 from spectral_spark.errors import InputError
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def plan(settings: Namespace) -> list[str]:
     summary = model_summary(settings.model)
     if settings.input:
-        input_is_there(settings.input)
+        file_is_there(settings.input)
     if settings.prompt and exists(settings.prompt):
         raise InputError(f"--prompt '{settings.prompt}' exists; choose another path, or remove it")
     what = f"with those of '{settings.input}'" if settings.input else "with suggestions for topics that have none"
