@@ -33,6 +33,9 @@ _KNOWN: tuple[tuple[str, str, int], ...] = (
      "this file system cannot be reached: {line}; check the address, and that Spark has the connector for it", USAGE),
     (r"AccessControlException|AccessDeniedException|Permission denied|Forbidden.*403|403 Forbidden",
      "permission denied: {line}", USAGE),
+    (r"AWS Error |google::cloud::Status",
+     "the store refused, or the connection to it was lost: {line}; check the network and the credentials, then run the "
+     "same command again", INTERNAL),
     (r"All masters are unresponsive|Could not connect to|Connection refused|Failed to connect to|"
      r"Application has been killed|ExecutorLostFailure|worker lost|Lost executor",
      "the connection to Spark's master or to an executor was lost: {line}; check --master and that the cluster is up, "

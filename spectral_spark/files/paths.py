@@ -9,7 +9,6 @@ import os
 import re
 from contextlib import suppress
 
-import pyarrow as pa
 from pyarrow import fs
 
 from spectral_spark.errors import InputError
@@ -17,9 +16,9 @@ from spectral_spark.files import remote_staging
 from spectral_spark.files.hadoop import hadoop_file_system, renames_directories
 from spectral_spark.files.leftovers import recover
 from spectral_spark.files.switching import finish_switch
+from spectral_spark.files.without_spark import arrow_file_system
 
 AnyPath = str | os.PathLike[str]
-_SCHEMES = {"s3a": "s3", "s3n": "s3"}
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):/")
 
 
@@ -31,11 +30,7 @@ def resolve(path: AnyPath) -> tuple[fs.FileSystem, str]:
     if scheme and scheme[1] != "file":
         if found := hadoop_file_system(text):
             return found
-        text = _SCHEMES.get(scheme[1], scheme[1]) + text[scheme.end(1) :]
-        try:
-            return fs.FileSystem.from_uri(text)
-        except (pa.ArrowException, OSError) as error:
-            raise InputError(f"cannot reach '{path}': {error}") from None
+        return arrow_file_system(text)
     if scheme:
         text = re.sub(r"^file:(//)?", "", text)
     inside = os.path.abspath(text)

@@ -207,6 +207,11 @@ class TopicModel:
 
         write_topics(self.describe_topics(words), path)
 
+    @property
+    def reads_text(self) -> bool:
+        """Whether the model has its words and knows how text becomes words."""
+        return self.vocabulary is not None and self._words is not None
+
     @cached_property
     def counter(self) -> TextCounter:
         """Counts the words of texts; an error for a model that cannot read text."""

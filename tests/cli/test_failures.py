@@ -28,6 +28,8 @@ from spectral_spark.errors import CapacityError, InputError, SettingsError
      "unexpected RuntimeError: java.lang.IllegalStateException: no", 1),
     (RuntimeError("An error occurred while calling o9.save.\n: java.net.ConnectException: Connection refused\n\tat x"),
      "the connection to Spark's master or to an executor was lost: java.net.ConnectException", 1),
+    (OSError("When reading 'model' in bucket 'data': AWS Error NETWORK_CONNECTION: Failed to connect to 127.0.0.1:1"),
+     "the store refused, or the connection to it was lost: When reading 'model'", 1),
     (RuntimeError("Py4JNetworkError: Answer from Java side is empty"), "Spark stopped or could not start", 1),
     (RuntimeError("[PATH_NOT_FOUND] Path does not exist: file:/data/mail/part-0.parquet. SQLSTATE: 42K03"),
      "'file:/data/mail/part-0.parquet' is not there", 2),

@@ -1,5 +1,7 @@
 """What older releases of Spark lack does the same there as on the newest one."""
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -73,6 +75,12 @@ def test_functions_of_arrow_arrays_keep_nulls_and_structs(spark: Any, make: Any)
 def test_a_spark_that_is_too_old_is_refused_in_one_sentence(version: str) -> None:
     with pytest.raises(SettingsError, match=rf"this is Spark {version}, and spectral_spark needs 3\.5 or newer"):
         check_spark_version(version)
+
+
+def test_an_estimator_is_not_imported_beside_a_spark_that_is_too_old() -> None:
+    code = "import pyspark; pyspark.__version__ = '3.4.4'; from spectral_spark import SpectralHDP"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "SettingsError: this is Spark 3.4.4, and spectral_spark needs 3.5 or newer" in done.stderr
 
 
 @pytest.mark.parametrize("version", ["3.5.0", "4.0.5", "4.10.0.dev1", "5.0.0"])

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -119,6 +120,19 @@ def test_infer_reads_a_file_and_standard_input(saved: str, tmp_path: Path) -> No
     assert by_pipe.stdout == by_file.stdout
     table = command("infer", "--model", saved, "--input", "-", stdin="sail\nxyzzy\n")
     assert "no word of this text is known to the model" in table.stdout
+
+
+def test_infer_says_what_is_wrong_with_a_text_or_a_model(saved: str, tmp_path: Path) -> None:
+    nothing_known = command("infer", "--model", saved, "xyzzy")
+    assert nothing_known.returncode == 2
+    assert "no word of the text is among the" in nothing_known.stderr
+    counts = Path(__file__).parents[1] / "data" / "version-0.1.0" / "model"
+    assert "add --stop-words english" in command("infer", "--model", str(counts), "one text").stderr
+    newer = Path(shutil.copytree(saved, tmp_path / "newer"))
+    manifest = json.loads((newer / "manifest.json").read_text())
+    (newer / "manifest.json").write_text(json.dumps(manifest | {"version": 99}))
+    assert "has topic model format 99; this package reads up to 1: upgrade" in command(
+        "infer", "--model", str(newer), "sail").stderr
 
 
 def test_infer_loads_neither_pandas_nor_numba_nor_the_report(saved: str) -> None:

@@ -46,6 +46,9 @@ def run(run: "CommandRun", settings: Namespace) -> None:
     texts = [settings.text] if settings.text is not None else read_lines(settings.input)
     backend = "numpy" if len(texts) <= FEW_TEXTS else "auto"
     model = TopicModel.load(settings.model, tokeniser=_tokeniser(settings), backend=backend)
+    if model.vocabulary is not None and not model.reads_text:
+        raise SettingsError(f"'{settings.model}' was fitted to word counts and does not say how text becomes words; "
+                            "add --stop-words english to split it as 'ingest' does, or --tokeniser")
     path = settings.path.strip("/").split("/") if settings.path else None
     if path and (remark := _unknown_node(path, model.nodes.paths)):
         run.terminal.line.keep(remark)
