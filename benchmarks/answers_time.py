@@ -6,17 +6,20 @@ CORPUS is made from SPECTRAL_DATA/histories where it is absent, with the column 
 absent, to --documents of them: the time of both depends on the number of topics, little on how good they are. In every
 round, all documents are scored and written as ``spectral-spark score`` does, then explained by month within one
 project, and by every combination of project and month. Memory is the peak of each process while documents are
-explained.
+explained. Seconds of processors are those of all processes; on a busy machine only they can be compared.
 """
 
 import argparse
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from common import RESULTS, context, markdown_table, write_json
+import psutil
+import pyarrow as pa
+from common import RESULTS, context, load_average, markdown_table, write_json
 from fit_watch import ProcessPeaks
 from histories import made
 from pyspark.sql import DataFrame, SparkSession
@@ -58,10 +61,27 @@ def scored(model: SpectralHDPModel, documents: DataFrame) -> int:
                              SCORES_VERSION, overwrite=False)
 
 
-def timed(call: Callable[[], Any]) -> tuple[float, Any]:
-    started = time.perf_counter()
+def explained(model: SpectralHDPModel, documents: DataFrame, question: dict[str, Any]) -> pa.Table:
+    return to_arrow(model.explain(documents, **question))
+
+
+def timed(call: Callable[[], Any]) -> tuple[float, float, Any]:
+    """Seconds on the clock and of all processors, and the result. On a busy machine, compare those of processors."""
+    started, used = time.perf_counter(), processor_seconds()
     result = call()
-    return time.perf_counter() - started, result
+    return time.perf_counter() - started, processor_seconds() - used, result
+
+
+def processor_seconds() -> float:
+    """Of this process, its JVM and its Python workers, with those that have ended."""
+    total = 0.0
+    for process in (me := psutil.Process(), *me.children(recursive=True)):
+        try:
+            times = process.cpu_times()
+        except psutil.Error:
+            continue
+        total += times.user + times.system + (times.children_user + times.children_system) * (process.pid != me.pid)
+    return total
 
 
 def main() -> None:
@@ -80,14 +100,15 @@ def main() -> None:
     documents = documents.withColumn("project", F.col("path")[0])
     rows = []
     for number in range(given.rounds):
-        seconds, count = timed(lambda: scored(model, documents))
+        seconds, used, count = timed(lambda: scored(model, documents))
         for name, question in QUESTIONS.items():
             with ProcessPeaks() as peaks:
-                took, table = timed(lambda asked=question: to_arrow(model.explain(documents, **asked)))
+                took, worked, table = timed(partial(explained, model, documents, question))
             rows.append({
                 "round": number + 1, "question": name, "groups": table.num_rows // model.k, "topics": model.k,
                 "documents": count, "score seconds": seconds, "explain seconds": took, "ratio": took / seconds,
-                **peaks.mebibytes(),
+                "score processor seconds": used, "explain processor seconds": worked, "their ratio": worked / used,
+                **peaks.mebibytes(), "load": load_average(),
             })
             print(rows[-1], flush=True)
     write_json(RESULTS / "answers_time.json", {"context": context(), "rows": rows})

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import chi2, norm
 from scipy.stats import t as student
 
-from spectral_spark.answers.share_estimates import GroupShares, bootstrap_variance, freedom, wilson
+from spectral_spark.answers.share_estimates import GroupShares, bootstrap_variance, freedom, quantiles, wilson
 
 _SMALLEST = 1e-12
 
@@ -39,7 +39,7 @@ def differences(a: GroupShares, b: GroupShares, level: float, *, overlapping: bo
     """The pairs of groups of ``a`` and ``b`` compared, topic by topic."""
     correlation = correlations(a, b) if overlapping else np.zeros_like(a.shares)
     units = np.minimum(a.units, b.units)
-    z = student.ppf(0.5 + level / 2, freedom(units))[:, None]
+    z = quantiles(level, units)[:, None]
     low_a, high_a = wilson(a.shares, a.draws, z)
     low_b, high_b = wilson(b.shares, b.draws, z)
     gap = a.shares - b.shares
@@ -127,7 +127,7 @@ def _shared_clusters(a: GroupShares, b: GroupShares, pair: int) -> np.ndarray:
     parts = a.parts
     assert parts is not None
     rows = [np.flatnonzero(parts.group == group.numbers[pair]) for group in (a, b)]
-    _, *places = np.intersect1d(*(parts.cluster[at] for at in rows), return_indices=True)
+    _, *places = np.intersect1d(parts.cluster[rows[0]], parts.cluster[rows[1]], return_indices=True)
     product = np.ones(a.shares.shape[1])
     for group, at, place in zip((a, b), rows, places, strict=True):
         share = group.sums["above"][pair] / np.maximum(group.sums["below"][pair], _SMALLEST)

@@ -62,7 +62,7 @@ class GroupShares:
 
     def intervals(self, level: float) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper ends of the shares, arrays of shape (groups, k), each with coverage ``level``."""
-        return wilson(self.shares, self.draws, student.ppf(0.5 + level / 2, freedom(self.units))[:, None])
+        return wilson(self.shares, self.draws, quantiles(level, self.units)[:, None])
 
     def of(self, groups: np.ndarray) -> "GroupShares":
         """The shares of some groups, in this order."""
@@ -144,6 +144,11 @@ def wilson(shares: np.ndarray, draws: np.ndarray, z: np.ndarray | float) -> tupl
     centre = (shares + square / (2 * draws)) / (1 + square / draws)
     half = z * np.sqrt(shares * (1 - shares) / draws + square / (4 * draws**2)) / (1 + square / draws)
     return np.clip(centre - half, 0.0, shares), np.clip(centre + half, shares, 1.0)
+
+
+def quantiles(level: float, units: np.ndarray) -> np.ndarray:
+    """Student's quantiles of intervals with coverage ``level``, array of shape (groups,)."""
+    return np.asarray(student.ppf(0.5 + level / 2, freedom(units)))
 
 
 def freedom(units: np.ndarray) -> np.ndarray:

@@ -95,7 +95,7 @@ class SeedPrior:
         better than all topics that no seed has. Backgrounds share nothing.
         """
         fit = self.fits(counts)
-        common = (self.pull > 0).all(axis=0)
+        common: np.ndarray = np.all(self.pull > 0, axis=0)
         found: dict[int, list[int]] = {}
         for seed in np.flatnonzero(~common):
             best = int(fit[seed].argmax())

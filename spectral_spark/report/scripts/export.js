@@ -30,7 +30,8 @@ function rowsOf(element) {
 
 function exportRow(element) {
   const name = element.id || element.closest("section")?.id || "table";
-  const columns = Math.max(...[...element.rows].map((line) => line.cells.length), 1);
+  const shown = (cell) => !(narrow() && cell.classList.contains("wide-only")); // a hidden column would leave a gap
+  const columns = Math.max(...[...element.rows].map((line) => [...line.cells].filter(shown).length), 1);
   const save = link("Save as CSV", () => saveCsv(name, rowsOf(element)));
   return h("tfoot", { class: "screen-only" }, h("tr", {}, h("td", { colspan: columns, class: "export" }, save)));
 }

@@ -6,9 +6,11 @@ const CROWD = 30; // with more topics, only the largest are named unless more na
 const groupColour = (topic) => colour(`group-${model.topics.groups[topic] % 8}`);
 const overlap = (a, b) => a[0] < b[2] && a[2] > b[0] && a[1] < b[3] && a[3] > b[1];
 
-// The largest topics first; below, above, right or left of the circle, wherever no label and no other centre is.
+// The largest topics first; below, above, right or left of the circle, wherever no label and no other circle is, or at
+// least no other centre.
 function mapLabels(width, height, { x, y, radius }) {
-  const centres = model.largestFirst.map((t) => [x(t) - 4, y(t) - 4, x(t) + 4, y(t) + 4]);
+  const boxes = (size) => model.largestFirst.map((t) => [x(t) - size(t), y(t) - size(t), x(t) + size(t), y(t) + size(t)]);
+  const obstacles = [boxes((t) => 0.9 * radius(t)), boxes(() => 4)];
   const placed = [];
   const labels = [];
   const most = model.k <= CROWD || byId("map-labels").checked ? LABELS : FEW_LABELS;
@@ -20,14 +22,16 @@ function mapLabels(width, height, { x, y, radius }) {
     const far = radius(topic) + half + 2;
     const near = radius(topic) + 9;
     const sides = [0, near, 0, -near, far, 0, -far, 0];
-    for (let side = 0; side < sides.length; side += 2) {
+    for (let tried = 0; tried < 2 * sides.length; tried += 2) {
+      const side = tried % sides.length;
       const [dx, dy] = sides.slice(side, side + 2);
       const at = x(topic) + dx;
       const line = y(topic) + dy;
       const box = [at - half, line - 7, at + half, line + 7];
       if (box[0] < 0 || box[2] > width || box[1] < 0 || box[3] > height) continue;
       if (placed.some((other) => overlap(box, other))) continue;
-      if (centres.some((centre, i) => i !== rank && overlap(box, centre))) continue;
+      const taken = obstacles[tried < sides.length ? 0 : 1];
+      if (taken.some((other, i) => i !== rank && overlap(box, other))) continue;
       placed.push(box);
       labels.push({ topic, text, at, line });
       break;

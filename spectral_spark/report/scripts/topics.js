@@ -103,7 +103,7 @@ function similarPart(topic) {
   const similar = model.topics.similar[topic];
   if (!similar.length) return null;
   const rows = similar.map(([other, distance]) => row(topicButton(other), number(`distance ${distance.toFixed(2)}`, distance)));
-  return h("div", { class: "part" }, h("h4", {}, "Most similar topics"), table({ class: "bars" }, [], rows));
+  return h("div", { class: "part" }, h("h4", {}, "Most similar topics"), table({}, [], rows));
 }
 
 // Groups of a handful of documents would win by chance; they only count when there are no others.
