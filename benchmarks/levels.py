@@ -66,12 +66,12 @@ def sizes(groups: int, balanced: bool) -> list[int]:
     return np.maximum(DOCUMENTS * share / share.sum(), 3).astype(int).tolist()
 
 
-def topic_rows(groups: Sequence[int], seeds: int) -> Iterator[dict[str, Any]]:
+def topic_rows(groups: Sequence[int], seeds: range) -> Iterator[dict[str, Any]]:
     """A row per drawn corpus."""
     for number in groups:
         for g in CONCENTRATIONS:
             for balanced in (True, False):
-                for seed in range(1, seeds + 1):
+                for seed in seeds:
                     drawn = simulate_hdp((WORDS, K), sizes(number, balanced), g, LENGTH, seed=seed)
                     row = {"groups": number, "g": f"{g[0]:g}, {g[1]:g}", "balanced": balanced, "seed": seed}
                     yield row | topic_errors(drawn, g)
@@ -226,12 +226,14 @@ def main() -> None:
     parser.add_argument("--part", choices=["topics", "errors", "weights", "all"], default="all")
     parser.add_argument("--groups", type=int, nargs="+", default=[4, 6, 20, 100, 500])
     parser.add_argument("--seeds", type=int, default=2, help="corpora of each kind; 6 times for weights, 15 for errors")
+    parser.add_argument("--first-seed", type=int, default=1, help="of the corpora for topics")
     parser.add_argument("--results", type=Path, default=RESULTS)
     arguments = parser.parse_args()
     rows: list[dict[str, Any]] = []
+    seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
     with threadpool_limits(1):
         if arguments.part in ("topics", "all"):
-            for row in topic_rows(arguments.groups, arguments.seeds):
+            for row in topic_rows(arguments.groups, seeds):
                 print({name: row[name] for name in row if name != "scores"}, file=sys.stderr, flush=True)
                 rows.append({"part": "topics", **row})
                 save(rows, arguments.results)

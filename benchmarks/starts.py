@@ -28,6 +28,7 @@ from threadpoolctl import threadpool_limits
 
 from spectral_spark.evaluate.recovery import recovery
 from spectral_spark.fit.fit_settings import FitSettings
+from spectral_spark.fit.gibbs_step import SETTLED_BLUR
 from spectral_spark.fit.solve_step import REFINED_TOLERANCE, UNSCORED
 from spectral_spark.refine import GibbsSettings, RefineSettings
 from spectral_spark.solve.topic_pairs import paired_topics
@@ -68,7 +69,9 @@ def rows_of(
     settings = RefineSettings.for_corpus(2, corpus.train.n_documents / shards, explored=True)
     for kind in arguments.starts:
         began = [start_of(kind, corpus, k, seed) for seed in range(arguments.seeds)]
-        for sweeps, blur in product(arguments.sweeps or [usual], arguments.blur):
+        settled = kind == "spectral" and not GibbsSettings(usual).searches(k, int(corpus.tokens))
+        blurs = arguments.blur or [SETTLED_BLUR if settled else GibbsSettings.blur]
+        for sweeps, blur in product(arguments.sweeps or [usual], blurs):
             explore = GibbsSettings(sweeps, blur=blur)
             fits, found, clock = [], [], time.process_time()
             for seed, start in enumerate(began):
@@ -105,7 +108,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--starts", nargs="+", choices=STARTS, default=STARTS)
     parser.add_argument("--sweeps", type=int, nargs="+", help="default: as many as a fit of the corpus has")
-    parser.add_argument("--blur", type=float, nargs="+", default=[GibbsSettings.blur])
+    parser.add_argument("--blur", type=float, nargs="+", help="default: as in a fit of the corpus")
     parser.add_argument("--documents", type=int, help="use only so many training documents")
     arguments = parser.parse_args()
     truth, k = None, arguments.k

@@ -23,6 +23,8 @@ from spectral_spark.refine.refine_settings import RefineSettings
 from spectral_spark.refine.refine_state import RefineState, initial_concentrations
 from spectral_spark.tree.group_balance import group_weights
 
+SETTLED_BLUR = 0.3          # of initial topics that the moments determine, chosen by ``benchmarks/starts.py``
+
 
 def sample_topics(start: Topics, corpus: CountedCorpus, settings: FitSettings, run: FitRun) -> RefineState:
     """The state that refinement continues from: the topics as they are, or after Gibbs sampling if asked for."""
@@ -84,8 +86,8 @@ def _after_sampling(
         with run.progress.watch(spark, f"sampling, {sweeps} sweeps", 0, sample_rounds(corpus, most_words)):
             sample = take_sample(corpus, most_words)
             explorer = GibbsSampler(
-                start, sample, GibbsSettings(sweeps, only_search=only_search), options, seed=settings.seed,
-                threads=driver_threads(spark),
+                start, sample, _gibbs_settings(settings, corpus.tokens, start.k, len(sample.words)), options,
+                seed=settings.seed, threads=driver_threads(spark),
             )
             for sweep in range(sweeps if sample.documents else 0):
                 explorer.sweep()
@@ -97,6 +99,17 @@ def _after_sampling(
     arrays = run.resumable("sampling", compute)
     run.drift = arrays.get("drift")
     return RefineState.from_arrays(arrays), float(arrays["concentration"][0])
+
+
+def _gibbs_settings(settings: FitSettings, tokens: int, k: int, words: int) -> GibbsSettings:
+    """How a sample of so many words is swept.
+
+    A settled basis gives every seed the same topics to start from. With less blur more of them stay the same, at no
+    loss; where surplus topics are searched it makes no difference, and other starts need to be left more easily.
+    """
+    usual = GibbsSettings(settings.sweeps(tokens), only_search=settings.samples_all(tokens))
+    settled = settings.range_passes == "auto" and not settings.seeds and not usual.searches(k, words)
+    return replace(usual, blur=SETTLED_BLUR) if settled else usual
 
 
 def _after_sweeps(

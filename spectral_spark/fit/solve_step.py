@@ -22,7 +22,7 @@ from spectral_spark.tree.bounds import independent_groups
 UNSCORED = 0.3              # without documents to choose with, or before refinement; small values suit text
 DOCUMENT_CONCENTRATION = 1.0
 CALIBRATED, PER_GROUP = "calibrated", "groups"
-CLOSE = 0.05                # share of the gain over word frequencies within which losses do not tell concentrations
+CLOSE = 0.08                # share of the gain over word frequencies within which losses do not tell concentrations
 FEW_GROUPS = 64             # groups whose second moments are compared one by one
 MANY_GROUPS = 20            # independent top-level groups that stand for their expectation
 REFINED_TOLERANCE = 0.03    # looser tolerance of the solver if refinement follows, which corrects what is left

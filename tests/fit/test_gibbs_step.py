@@ -18,6 +18,7 @@ from spectral_spark.fit.fit_settings import FEWEST_SWEEPS, MOST_SWEEPS, SAMPLE_W
 from spectral_spark.fit.gibbs_step import take_sample
 from spectral_spark.fit.planned_passes import planned_passes
 from spectral_spark.ingest.simulate import SimulatedCorpus
+from spectral_spark.refine.gibbs import GibbsSettings
 
 ARRAYS = {"termsCol": "terms", "countsCol": "counts", "idCol": "doc_id", "vocabSize": 300}
 
@@ -132,3 +133,11 @@ def test_all_words_of_a_large_corpus_are_swept_and_no_pass_of_em_follows() -> No
     assert planned["sampling all"] == 1
     assert "refinement" not in planned
     assert "sampling all" not in planned_passes(auto, 1000, SAMPLE_WORDS)
+
+
+def test_topics_that_the_moments_determine_are_blurred_less() -> None:
+    few, many, usual = 400_000, 2_000_000, GibbsSettings(100).blur
+    assert gibbs_step._gibbs_settings(FitSettings(), few, 50, few).blur == gibbs_step.SETTLED_BLUR < usual
+    assert gibbs_step._gibbs_settings(FitSettings(), many, 50, many).blur == usual             # surplus topics
+    assert gibbs_step._gibbs_settings(FitSettings(range_passes=2), few, 50, few).blur == usual
+    assert gibbs_step._gibbs_settings(FitSettings(seeds={"one": ["a", "b"]}), few, 50, few).blur == usual
