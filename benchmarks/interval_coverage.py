@@ -9,6 +9,7 @@ and one of four. Every number is printed with its standard error.
 
 import argparse
 import json
+from typing import Any
 
 import numpy as np
 
