@@ -3,7 +3,7 @@
 
 S2 of every group is c3 Φ diag(π_j) Φᵀ if c2 is right. In the whitened basis, turned to the topics that third moments
 find, it is then diagonal, and what is left beside the diagonals is noise and the error of c2. Groups that differ much
-tell the concentration so where the third-order proportions of §5 are too noisy to.
+thus tell the concentration where third-order proportions (formulas §5) are too noisy.
 """
 
 from collections.abc import Callable
