@@ -11,8 +11,10 @@ explained. Seconds of processors are those of all processes; on a busy machine o
 
 import argparse
 import tempfile
+import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -65,23 +67,43 @@ def explained(model: SpectralHDPModel, documents: DataFrame, question: dict[str,
     return to_arrow(model.explain(documents, **question))
 
 
-def timed(call: Callable[[], Any]) -> tuple[float, float, Any]:
-    """Seconds on the clock and of all processors, and the result. On a busy machine, compare those of processors."""
-    started, used = time.perf_counter(), processor_seconds()
-    result = call()
-    return time.perf_counter() - started, processor_seconds() - used, result
+class ProcessorSeconds(ProcessPeaks):
+    """Memory peaks, and seconds that all processors spent on this process, its JVM and its Python workers; sampled."""
+
+    def __init__(self, interval: float = 0.5) -> None:
+        super().__init__(interval)
+        self._first, self._last = dict[int, float](), dict[int, float]()
+
+    def __enter__(self) -> "ProcessorSeconds":
+        self._first = self._look()
+        super().__enter__()
+        threading.Thread(target=self._follow, daemon=True).start()
+        return self
+
+    @property
+    def used(self) -> float:
+        self._last |= self._look()
+        return sum(seconds - self._first.get(process, 0.0) for process, seconds in self._last.items())
+
+    def _follow(self) -> None:
+        while not self._done.wait(self._interval):          # processes that end are counted up to here
+            self._last |= self._look()
+
+    def _look(self) -> dict[int, float]:
+        found = {}
+        for process in (me := psutil.Process(), *me.children(recursive=True)):
+            with suppress(psutil.Error):
+                times = process.cpu_times()
+                found[process.pid] = times.user + times.system
+        return found
 
 
-def processor_seconds() -> float:
-    """Of this process, its JVM and its Python workers, with those that have ended."""
-    total = 0.0
-    for process in (me := psutil.Process(), *me.children(recursive=True)):
-        try:
-            times = process.cpu_times()
-        except psutil.Error:
-            continue
-        total += times.user + times.system + (times.children_user + times.children_system) * (process.pid != me.pid)
-    return total
+def timed(call: Callable[[], Any]) -> tuple[float, ProcessorSeconds, Any]:
+    """Seconds on the clock, what was used, and the result."""
+    started = time.perf_counter()
+    with ProcessorSeconds() as watch:
+        result = call()
+    return time.perf_counter() - started, watch, result
 
 
 def main() -> None:
@@ -100,15 +122,16 @@ def main() -> None:
     documents = documents.withColumn("project", F.col("path")[0])
     rows = []
     for number in range(given.rounds):
-        seconds, used, count = timed(lambda: scored(model, documents))
+        seconds, scoring, count = timed(partial(scored, model, documents))
+        used = scoring.used
         for name, question in QUESTIONS.items():
-            with ProcessPeaks() as peaks:
-                took, worked, table = timed(partial(explained, model, documents, question))
+            took, watch, table = timed(partial(explained, model, documents, question))
+            worked = watch.used
             rows.append({
                 "round": number + 1, "question": name, "groups": table.num_rows // model.k, "topics": model.k,
                 "documents": count, "score seconds": seconds, "explain seconds": took, "ratio": took / seconds,
                 "score processor seconds": used, "explain processor seconds": worked, "their ratio": worked / used,
-                **peaks.mebibytes(), "load": load_average(),
+                **watch.mebibytes(), "load": load_average(),
             })
             print(rows[-1], flush=True)
     write_json(RESULTS / "answers_time.json", {"context": context(), "rows": rows})

@@ -9,7 +9,6 @@ and one of four. Every number is printed with its standard error.
 
 import argparse
 import json
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,7 @@ from spectral_spark.refine.posterior_means import word_likelihood
 BALANCED = {"a": {"x": 60, "y": 60}, "b": {"x": 60, "y": 60}}
 UNBALANCED = {"a": {"x": 400, "y": 12}, "b": {"x": 100, "y": 30}}
 DEEP = {"a": {"x": {"p": {"s": 80, "t": 25}, "q": {"s": 40, "t": 40}}}, "b": {"x": {"p": {"s": 15, "t": 200}}}}
-TREES: dict[str, dict[str, Any]] = {"balanced": BALANCED, "unbalanced": UNBALANCED, "deep": DEEP}
+TREES: dict[str, dict] = {"balanced": BALANCED, "unbalanced": UNBALANCED, "deep": DEEP}
 TOPICS = 8
 LEVEL, LEAST = 0.9, 0.01     # topics with a smaller true share in the corpus are not counted
 

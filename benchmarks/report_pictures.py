@@ -1,6 +1,6 @@
 """The documentation's pictures: what report pages look like, taken by a headless browser (see browser.py).
 
-    python benchmarks/report_pictures.py                     # from out/demo, out/enron, out/amazon to docs/pictures
+    python benchmarks/report_pictures.py                     # from out/demo, out/enron, … to docs/pictures
     python benchmarks/report_pictures.py --runs out demo     # only the demo's
 """
 
@@ -41,6 +41,10 @@ PICTURES = (
     Picture("enron", "enron", "topics", height=1050),
     Picture("enron-tree", "enron", "node-1", height=1050),
     Picture("amazon", "amazon", "compare", height=820, dark=True),
+    Picture("amazon-phone", "amazon", "topics", width=390, height=1050),
+    Picture("enron-phone", "enron", "topics", width=390, height=1050),
+    Picture("histories", "histories", "topics", width=1400, height=1050),
+    Picture("histories-phone", "histories", "topics", width=390, height=1050),
 )
 
 
@@ -61,7 +65,7 @@ def take_picture(window: "Chrome", page: Path, picture: Picture) -> bytes:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="RUN", help="demo, enron, amazon (default: those that are there)")
+    parser.add_argument("names", nargs="*", metavar="RUN", help="demo, enron, amazon, histories (default: those there)")
     parser.add_argument("--runs", type=Path, default=Path("out"), help="folder of the runs: RUNS/demo/report.html …")
     parser.add_argument("--output", type=Path, default=_OUTPUT, help="folder of the pictures")
     settings = parser.parse_args()

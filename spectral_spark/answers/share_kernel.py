@@ -116,8 +116,10 @@ def prior_slopes(batch: CountBatch, topics: np.ndarray, theta: np.ndarray, conce
     chance /= chance.sum(axis=1, keepdims=True)
     chance *= 1.0 - chance
     chance *= batch.counts[:, None]
-    ends = np.concatenate((np.zeros((1, topics.shape[1])), np.cumsum(chance, axis=0)))
-    undecided = ends[batch.indptr[1:]] - ends[batch.indptr[:-1]]
+    undecided, starts = np.zeros_like(theta), np.asarray(batch.indptr[:-1])
+    filled = np.diff(batch.indptr) > 0
+    if filled.any():
+        undecided[filled] = np.add.reduceat(chance, starts[filled], axis=0)
     total = batch.lengths[:, None] + concentration
     rest = np.maximum(total - undecided / np.maximum(theta * (1.0 - theta), 1e-12), concentration)
     return np.minimum(concentration / rest, _LARGEST_SLOPE)

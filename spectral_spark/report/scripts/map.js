@@ -25,7 +25,7 @@ function mapLabels(width, height, { x, y, radius }) {
     for (let tried = 0; tried < 2 * sides.length; tried += 2) {
       const side = tried % sides.length;
       const [dx, dy] = sides.slice(side, side + 2);
-      const at = x(topic) + dx;
+      const at = dx ? x(topic) + dx : Math.min(Math.max(x(topic), half), width - half); // not beyond the edge
       const line = y(topic) + dy;
       const box = [at - half, line - 7, at + half, line + 7];
       if (box[0] < 0 || box[2] > width || box[1] < 0 || box[3] > height) continue;
