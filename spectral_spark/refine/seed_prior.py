@@ -16,7 +16,7 @@ from scipy.optimize import linear_sum_assignment
 PULL = 0.1                  # of a word with strength 1, while topics are sampled and refined
 FINAL = 2.0                 # the pull in the finished topics, as a multiple of the one before
 AGAINST = 0.25              # weight of all excluded words, beside 1 for all given words, in the choice of a topic
-CONTESTED = 2.0             # a seed that fits the topic of another so much better than its own shares that topic
+CONTESTED = 3.0             # a seed that fits the topic of another so much better than its own shares that topic
 HELD_BACK = 1e-3            # share of its count that an excluded word with strength 1 keeps
 
 
