@@ -53,6 +53,7 @@ def take_picture(window: "Chrome", page: Path, picture: Picture) -> bytes:
     from PIL import Image
 
     set_screen(window, picture.width, picture.height, picture.dark)
+    window.get("about:blank")                       # otherwise the same page would only scroll, smoothly
     window.get(page.resolve().as_uri() + f"#{picture.part}")
     window.set_script_timeout(20)
     window.execute_async_script("document.fonts.ready.then(() => setTimeout(arguments[0], 800))")

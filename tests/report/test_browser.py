@@ -172,6 +172,11 @@ def test_differences_from_the_parent_are_right(page: Callable[..., Page], files:
     assert f"{shares[3][moved.argmax()]:.0%} here" in first
 
 
+def test_a_link_to_a_section_leads_there_whatever_was_drawn_above_it(page: Callable[..., Page]) -> None:
+    report = page().open(hash="#compare", width=390)
+    assert 0 <= report.run("document.getElementById('compare').getBoundingClientRect().top") < 120
+
+
 def test_two_nodes_are_compared(page: Callable[..., Page], files: Callable[..., Any]) -> None:
     nodes = files().nodes
     shares = observed_shares(nodes)

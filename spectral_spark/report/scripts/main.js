@@ -14,6 +14,9 @@ function follow(first) {
     byId("node").scrollIntoView({ block: first ? "start" : "nearest" });
     if (!first) byId("node").focus({ preventScroll: true });
     announce(`${model.nodeLabel(number)}: ${plural(model.nodes.documents[number], "document")}`);
+  } else if (first) {
+    // what was drawn meanwhile has moved the place that the browser went to
+    document.getElementById(location.hash.slice(1))?.scrollIntoView({ behavior: "instant" });
   }
 }
 
