@@ -41,8 +41,6 @@ PICTURES = (
     Picture("enron", "enron", "topics", height=1050),
     Picture("enron-tree", "enron", "node-1", height=1050),
     Picture("amazon", "amazon", "compare", height=820, dark=True),
-    Picture("amazon-phone", "amazon", "topics", width=390, height=1050),
-    Picture("enron-phone", "enron", "topics", width=390, height=1050),
     Picture("histories", "histories", "topics", width=1400, height=1050),
     Picture("histories-phone", "histories", "topics", width=390, height=1050),
 )
