@@ -42,7 +42,6 @@ PICTURES = (
     Picture("enron-tree", "enron", "node-1", height=1050),
     Picture("amazon", "amazon", "compare", height=820, dark=True),
     Picture("histories", "histories", "topics", width=1400, height=1050),
-    Picture("histories-phone", "histories", "topics", width=390, height=1050),
 )
 
 
