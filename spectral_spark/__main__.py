@@ -1,7 +1,5 @@
 """``python -m spectral_spark``: the command line, in environments whose scripts are not on the path."""
 
-import sys
+from spectral_spark.cli.run import end_process, main
 
-from spectral_spark.cli import main
-
-sys.exit(main())
+end_process(main())

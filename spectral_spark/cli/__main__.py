@@ -1,8 +1,6 @@
 """``python -m spectral_spark.cli`` is ``spectral-spark``."""
 
-import sys
-
-from spectral_spark.cli.run import main
+from spectral_spark.cli.run import end_process, main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end_process(main())

@@ -1,5 +1,6 @@
 """Runs a command: starts Spark when it is first needed, stops it at the end, and returns an exit code."""
 
+import atexit
 import logging
 import os
 import sys
@@ -9,9 +10,9 @@ import warnings
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
-from spectral_spark.cli.failures import INTERNAL, USAGE, explain
+from spectral_spark.cli.failures import INTERNAL, INTERRUPTED, USAGE, explain
 from spectral_spark.cli.interrupts import Interrupts
 from spectral_spark.cli.parsing import PROGRAM, Request, parse
 from spectral_spark.cli.terminal import Terminal, complain
@@ -179,4 +180,19 @@ def _report(error: BaseException, debug: bool) -> int:
 
 def run_job(verb: str) -> None:
     """What ``jobs/VERB.py`` does: the verb with the arguments of ``spark-submit``, ending the process."""
-    sys.exit(main([verb, *sys.argv[1:]]))
+    end_process(main([verb, *sys.argv[1:]]))
+
+
+def end_process(code: int) -> NoReturn:
+    """End the process with an exit code.
+
+    After a KeyboardInterrupt inside ``exec`` or ``eval``, which imports of dataclasses use, Python would end itself
+    with the signal in place of the code, although the interrupt was handled.
+    """
+    if code == INTERRUPTED:
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(code)
+    sys.exit(code)
