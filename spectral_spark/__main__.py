@@ -1,5 +1,5 @@
 """``python -m spectral_spark``: the command line, in environments whose scripts are not on the path."""
 
-from spectral_spark.cli.run import end_process, main
+from spectral_spark.cli.run import program
 
-end_process(main())
+program()

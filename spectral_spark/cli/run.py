@@ -178,6 +178,11 @@ def _report(error: BaseException, debug: bool) -> int:
     return code
 
 
+def program() -> None:
+    """What the script ``spectral-spark`` does."""
+    end_process(main())
+
+
 def run_job(verb: str) -> None:
     """What ``jobs/VERB.py`` does: the verb with the arguments of ``spark-submit``, ending the process."""
     end_process(main([verb, *sys.argv[1:]]))
