@@ -52,6 +52,8 @@ def asked(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 def test_mistakes_are_told_in_one_sentence(
     asked: list[str], words: list[str], message: str, spark: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    if re.search("CAST_INVALID_INPUT|DIVIDE_BY_ZERO", message) and spark.conf.get("spark.sql.ansi.enabled") != "true":
+        pytest.skip("Spark 3.5 takes such values for missing")
     words = [word.format(out=tmp_path / "answers.json") if "{" in word else word for word in words]
     assert main([words[0], *asked, *words[1:]], spark) == 2
     said = [line for line in capfd.readouterr().err.splitlines() if line.startswith(("spectral-spark", "{", "\tat"))]

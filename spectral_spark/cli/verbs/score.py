@@ -99,7 +99,8 @@ def scores(
     known = F.aggregate("counts", F.lit(0).cast("double"), lambda total, count: total + count)
     words = known + F.col(UNSEEN)
     shares = vector_to_array(F.col("topicDistribution"))
-    largest = (F.array_position("topicDistribution", F.array_max("topicDistribution")) - 1).cast("int")
+    # in SQL, because the function of Spark 3.5 takes no column as its second argument
+    largest = F.expr("cast(array_position(topicDistribution, array_max(topicDistribution)) - 1 as int)")
     names = F.array(*(F.lit(label) for label in labels))
     passed_on = [F.col("`" + name.replace("`", "``") + "`") for name in kept]
     return (
