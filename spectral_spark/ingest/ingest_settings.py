@@ -125,6 +125,9 @@ class IngestSettings:
                 raise SettingsError(f"`keep_cols`: '{self.source}' {has}, not '{name}'{nearest(name, known)}")
         if len({name.lower() for name in self.keep_cols}) < len(self.keep_cols):
             raise SettingsError("`keep_cols`: a column is named twice")
+        if self.text_col in self.keep_cols:
+            raise SettingsError(f"`keep_cols`: '{self.text_col}' is the text, which a corpus never holds; join it by "
+                                "the id where it is needed")
 
     def _check_table(self) -> None:
         given = [name for name in ("text_col", "tokens_col", "path_cols", "id_col", "format", "table_version")

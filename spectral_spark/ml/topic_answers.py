@@ -86,6 +86,15 @@ class TopicAnswers(TopicInference):
         })
         return frame_from_arrow(frame.sparkSession, table)
 
+    def _bootstrap(self, group_level: int | None, replicates: int = 0) -> Bootstrap:
+        """How documents are drawn; refuses a level that the tree does not have."""
+        depth = max(map(len, self.nodes.paths))
+        if group_level is not None and group_level > depth:
+            has = f"has {depth} {'level' if depth == 1 else 'levels'} of groups" if depth else "has no groups"
+            raise SettingsError(f"`groupLevel` is {group_level}, but the model's tree {has}; leave it out to draw "
+                                "single documents")
+        return Bootstrap(self._value("seed"), group_level, replicates)
+
     def compare(
         self, a: Any, b: Any, dataset: Any = None, *, interval: float = 0.9, simultaneously: bool = False,
         groupLevel: int | None = None, replicates: int = REPLICATES,
@@ -120,7 +129,7 @@ class TopicAnswers(TopicInference):
             if wanted[0] == wanted[1]:
                 raise InputError(f"`a` and `b` are both '{node_name(wanted[0])}'; name two different nodes")
             frame = self._counted(self._on_spark(dataset))
-        bootstrap = Bootstrap(self._value("seed"), groupLevel, replicates if head else 0)
+        bootstrap = self._bootstrap(groupLevel, replicates if head else 0)
         shares = self._shares(frame, wanted, bootstrap, head)
         for name, which, count in zip(wanted, ("first", "second"), shares.documents, strict=True):
             if not count:
@@ -145,7 +154,7 @@ class TopicAnswers(TopicInference):
             raise InputError(f"'{node_name(above)}' has {len(children)} groups directly below it; comparing them in "
                              f"pairs takes 2 to {MOST_SIBLINGS}")
         frame = self._counted(self._on_spark(dataset))
-        shares = self._shares(frame, children, Bootstrap(self._value("seed"), groupLevel), 0)
+        shares = self._shares(frame, children, self._bootstrap(groupLevel), 0)
         pairs = np.array([(i, j) for i, j in combinations(range(len(children)), 2)
                           if shares.documents[i] and shares.documents[j]], np.int64).reshape(-1, 2)
         if not len(pairs):
@@ -162,7 +171,7 @@ class TopicAnswers(TopicInference):
         """
         _check_level(interval)
         frame = self._counted(self._on_spark(dataset))
-        shares, names = self._node_shares(frame, Bootstrap(self._value("seed"), groupLevel))
+        shares, names = self._node_shares(frame, self._bootstrap(groupLevel))
         index = {path: at for at, path in enumerate(names)}
         children = np.array([at for at, path in enumerate(names) if path], np.int64)
         if not len(children):
@@ -237,7 +246,7 @@ class TopicAnswers(TopicInference):
             place = {value: at for at, value in enumerate(ordered)}
             return np.array([[place[path[0]] if path else -1] for path in nodes], np.int64), names
 
-        bootstrap = Bootstrap(self._value("seed"), groupLevel)
+        bootstrap = self._bootstrap(groupLevel)
         shares, _ = shares_of(counted, CORPUS_COLUMNS, ScoredTopics.of_model(self.files), bootstrap, grouped, 1)
         return self._explained(counted, shares, [groups.name(value) for value in found], positions, interval)
 

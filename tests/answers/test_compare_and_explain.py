@@ -43,6 +43,8 @@ def test_values_of_a_column(answering: SpectralHDPModel, documents: Any) -> None
         answering.explain(dated, "numbr")
     with pytest.raises(SettingsError, match="interval"):
         answering.explain(dated, "town", interval=90)
+    with pytest.raises(SettingsError, match="`groupLevel` is 3, but the model's tree has 2 levels of groups"):
+        answering.explain(dated, "town", groupLevel=3)
 
 
 def test_every_node_with_an_interval_and_against_its_parent(answering: SpectralHDPModel, documents: Any) -> None:

@@ -116,6 +116,7 @@ def test_columns_of_lists_are_not_kept(run_ingest: Ingest, notes: Path) -> None:
     ({"keep_cols": ("Split",)}, "a column 'split' of its own"),
     ({"keep_cols": ("sendr",)}, "did you mean 'sender'"),
     ({"keep_cols": ("date", "date")}, "named twice"),
+    ({"source": "table", "text_col": "body", "keep_cols": ("month", "body")}, "'body' is the text"),
     ({"source": "uci", "phrases": 5}, "only with text"),
     ({"tokeniser": "a:b", "lemmas": True}, "makes words by itself"),
     ({"phrases": "auto", "vocabulary": "model"}, "cannot be found anew"),

@@ -61,6 +61,9 @@ def run(run: "CommandRun", settings: Namespace) -> None:
             for topic, (text, name) in enumerate(zip(model.lineage, model.labels, strict=True))
             if not text.isdecimal()]
     made += [f"  {remark}" for remark in remarks]
+    if first.files.taxonomy is not None:
+        made.append(f"  the taxonomy of {settings.model} does not fit these topics and was left out; fold them anew: "
+                    f"spectral-spark taxonomy {settings.output} --levels N,M")
     run.terminal.say(f"model {settings.output}: {before} → {model.k} topics", *made)
 
 
