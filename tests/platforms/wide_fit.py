@@ -23,7 +23,7 @@ def main() -> None:
     spark = session(dict(word.split("=", 1) for word in words).get("remote"))
     table = simulate_hdp((WORDS, TOPICS), [1500, 1500], [8.0, 0.5], (60, 100), seed=6).table()
     model = SpectralHDP(
-        k=TOPICS, refinePasses=1, exploreSweeps=4, termsCol="terms", countsCol="counts", idCol="doc_id",
+        k=TOPICS, rangePasses=2, refinePasses=1, exploreSweeps=4, termsCol="terms", countsCol="counts", idCol="doc_id",
         vocabSize=WORDS, seed=1,
     ).fit(frame_from_arrow(spark, table).repartition(3))
     found = {"topics": digest(model), "numbers": model.topicsMatrix().size, "py4j": "py4j" in sys.modules}
