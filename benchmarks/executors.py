@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -53,14 +54,24 @@ def fitted(path: Path, documents: int | None, k: int, executors: int, work: Path
 
 
 def pin_executors() -> None:
-    """Every executor, with all its threads and Python workers, to one core."""
+    """Every executor, with all its threads and Python workers, to one core. Workers start from a daemon of theirs and
+    stay on its core; a process or thread may end while it is looked at."""
     below = psutil.Process().children(recursive=True)
-    executors = [one for one in below if "CoarseGrainedExecutorBackend" in " ".join(one.cmdline())]
+    executors = [one for one in below if "CoarseGrainedExecutorBackend" in command_of(one)]
     cores = sorted(os.sched_getaffinity(0))
     for number, executor in enumerate(executors):
         for process in (executor, *executor.children(recursive=True)):
-            for thread in process.threads():
-                os.sched_setaffinity(thread.id, {cores[number % len(cores)]})
+            with suppress(psutil.Error):
+                for thread in process.threads():
+                    with suppress(ProcessLookupError):
+                        os.sched_setaffinity(thread.id, {cores[number % len(cores)]})
+
+
+def command_of(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:
+        return ""
 
 
 def report(document: dict[str, Any]) -> str:
