@@ -180,8 +180,7 @@ def take_census(packed: Corpus, vocab_size: int) -> CountedCorpus:
     hashes = counted.hashes
     if len(np.unique(hashes)) != len(hashes):
         raise InputError("two different paths of the document tree have the same hash; rename one of the groups")
-    tree = DocumentTree.from_paths(counted.paths)
-    nodes = np.array([tree.index(path) for path in counted.paths], np.int32)
+    tree, nodes = DocumentTree.with_nodes(counted.paths)
     counts = {name: np.zeros(len(tree.paths)) for name in NODE_COUNTS}
     for name, column in counts.items():
         column[nodes] = counted.counts[name]

@@ -34,8 +34,7 @@ def open_sample(
     spark: SparkSession, documents: CountBatch, paths: tuple[Path, ...], cap: int | None, progress: Progress
 ) -> CountedCorpus:
     """A sample, whose nodes are positions in ``paths``, with its census."""
-    tree = DocumentTree.from_paths(paths)
-    place = np.array([tree.index(path) for path in paths], np.int32)
+    tree, place = DocumentTree.with_nodes(paths)
     placed = replace(documents, nodes=place[documents.nodes])
     lengths = placed.lengths if cap is None else replace(placed, counts=np.minimum(placed.counts, cap)).lengths
     powers = (np.bincount(placed.nodes, lengths**power, len(tree)) for power in (1, 2, 3))

@@ -7,8 +7,9 @@ from functools import cached_property
 import numpy as np
 
 from spectral_spark.errors import InputError, SettingsError
+from spectral_spark.tree.path_order import Path, ordered_nodes
 
-Path = tuple[str, ...]
+__all__ = ["DocumentTree", "Path"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,16 +40,13 @@ class DocumentTree:
     @classmethod
     def from_paths(cls, paths: Iterable[Sequence[str]]) -> "DocumentTree":
         """The tree of these paths and all their ancestors; neither repetitions nor their order matter."""
-        known: set[Path] = {()}
-        for path in {_checked(path) for path in paths}:
-            while path not in known:
-                known.add(path)
-                path = path[:-1]
-        ordered = tuple(sorted(known))
-        index = {path: node for node, path in enumerate(ordered)}
-        parent = np.array([index[path[:-1]] if path else -1 for path in ordered], dtype=np.int32)
-        level = np.array([len(path) for path in ordered], dtype=np.int32)
-        return cls(ordered, parent, level)
+        return cls.with_nodes(list(paths))[0]
+
+    @classmethod
+    def with_nodes(cls, paths: Sequence[Sequence[str]]) -> tuple["DocumentTree", np.ndarray]:
+        """The same tree, and the node of each path, int32 array of shape (paths,)."""
+        found = ordered_nodes(paths)
+        return cls(found.paths, found.parent, found.level), found.node_of
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -98,8 +96,7 @@ class DocumentTree:
         if not isinstance(layers, int) or layers < 2:
             raise SettingsError(f"layers = {layers!r}: give 2 (no groups), 3 (one level of groups), … or 'all'")
         keep = layers - 2
-        tree = DocumentTree.from_paths(path for path in self.paths if len(path) <= keep)
-        return tree, tree.assign(path[:keep] for path in self.paths)
+        return DocumentTree.with_nodes([path[:keep] for path in self.paths])
 
     def inherit(self, paths: Iterable[Sequence[str]], rows: np.ndarray, root: np.ndarray) -> np.ndarray:
         """Rows of values per node, carried over to this tree from another one.
@@ -125,8 +122,8 @@ class DocumentTree:
         if self.paths == other.paths:
             same = np.arange(len(self), dtype=np.int32)
             return self, same, same
-        tree = DocumentTree.from_paths(self.paths + other.paths)
-        return tree, tree.assign(self.paths), tree.assign(other.paths)
+        tree, nodes = DocumentTree.with_nodes(self.paths + other.paths)
+        return tree, nodes[: len(self)], nodes[len(self) :]
 
     @cached_property
     def levels_upwards(self) -> list[np.ndarray]:
@@ -149,14 +146,3 @@ class DocumentTree:
         for nodes in self.levels_upwards:
             np.add.at(total, self.parent[nodes], total[nodes])
         return total
-
-
-def _checked(path: Sequence[str]) -> Path:
-    if isinstance(path, str):
-        raise InputError(f"document tree: the path '{path}' is a string; give the names from the root down as a list")
-    if path is None or any(name is None for name in path):
-        raise InputError(f"document tree: the path {path!r} has a null; drop such documents or name the missing group")
-    wrong = next((name for name in path if not isinstance(name, str)), None)
-    if wrong is not None:
-        raise InputError(f"document tree: {wrong!r} in the path {path!r} is not a string; convert names to strings")
-    return tuple(path)
