@@ -5,10 +5,10 @@
 
 Every fit has a seed of its own, on which the random start, the basis, the solver and every draw depend; documents keep
 their order. "two passes" is how a fit started before its basis settled. Blur is the share of the word frequencies that
-sampling mixes into the topics it starts from. Alike is the share of topics within half an L1 distance of 0.3 of their
-partner in the fit of another seed, mean over all pairs of seeds. Sampling, EM and the exact
-step are those of a fit, in one process; the loss is that of validation documents. Rows are added to
-``results/starts-NAME.json``.
+sampling mixes into the topics it starts from; surplus is the share of further topics that it begins with and merges.
+Alike is the share of topics within half an L1 distance of 0.3 of their partner in the fit of another seed, mean over
+all pairs of seeds. Sampling, EM and the exact step are those of a fit, in one process; the loss is that of validation
+documents. Rows are added to ``results/starts-NAME.json``.
 """
 
 import argparse
@@ -71,8 +71,9 @@ def rows_of(
         began = [start_of(kind, corpus, k, seed) for seed in range(arguments.seeds)]
         settled = kind == "spectral" and not GibbsSettings(usual).searches(k, int(corpus.tokens))
         blurs = arguments.blur or [SETTLED_BLUR if settled else GibbsSettings.blur]
-        for sweeps, blur in product(arguments.sweeps or [usual], blurs):
-            explore = GibbsSettings(sweeps, blur=blur)
+        surpluses = arguments.surplus or [GibbsSettings.surplus]
+        for sweeps, blur, surplus in product(arguments.sweeps or [usual], blurs, surpluses):
+            explore = GibbsSettings(sweeps, blur=blur, surplus=surplus)
             fits, found, clock = [], [], time.process_time()
             for seed, start in enumerate(began):
                 *_, (state, _) = refined(corpus, start, settings, shards, explore, seed)
@@ -80,7 +81,7 @@ def rows_of(
                 found.append(losses(state, settings, validation)["loss"])
             share, distance = alike(fits)
             row = {
-                "k": k, "start": kind, "sweeps": sweeps, "blur": blur, "seeds": arguments.seeds,
+                "k": k, "start": kind, "sweeps": sweeps, "blur": blur, "surplus": surplus, "seeds": arguments.seeds,
                 "loss": float(np.mean(found)), "lowest": min(found), "highest": max(found), "alike": share,
                 "distance": distance,
                 "starts alike": alike([topics for topics, _ in began])[0],
@@ -109,6 +110,7 @@ def main() -> None:
     parser.add_argument("--starts", nargs="+", choices=STARTS, default=STARTS)
     parser.add_argument("--sweeps", type=int, nargs="+", help="default: as many as a fit of the corpus has")
     parser.add_argument("--blur", type=float, nargs="+", help="default: as in a fit of the corpus")
+    parser.add_argument("--surplus", type=float, nargs="+", help="default: as in a fit of the corpus")
     parser.add_argument("--documents", type=int, help="use only so many training documents")
     arguments = parser.parse_args()
     truth, k = None, arguments.k
