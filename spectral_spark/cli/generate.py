@@ -1,9 +1,11 @@
-"""Files that come from the tables of settings: the accessors of the estimators, and the reference page.
+"""Files that come from the tables of settings: the accessors of the estimators, the parameters in their docstrings, and
+the reference page.
 
 ``python -m spectral_spark.cli.generate``, run in a checkout after a change of ``data/settings.py``, rewrites them;
 a test compares the committed files with the table.
 """
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from textwrap import wrap
@@ -17,12 +19,31 @@ _ACCESSORS = {
     "spectral_spark/ml/hdp_accessors.py": HDP,
     "spectral_spark/ml/ibp_accessors.py": IBP,
 }
+_ESTIMATORS = {"spectral_spark/ml/hdp.py": HDP, "spectral_spark/ml/ibp.py": IBP}
+_PARAMETERS = re.compile(r"(?<=    Parameters\n    ----------\n).*?(?=\n\n    Examples\n)", re.S)
 
 
-def generated_files() -> dict[str, str]:
-    """The content of every generated file, by its path in the repository."""
+def generated_files(root: Path = Path()) -> dict[str, str]:
+    """The content of every generated file, by its path in the checkout at ``root``."""
     files = {path: accessors(table) for path, table in _ACCESSORS.items()}
+    files |= {path: with_parameters((root / path).read_text(encoding="utf-8"), table)
+              for path, table in _ESTIMATORS.items()}
     return files | {"docs/reference/settings.md": reference_page()}
+
+
+def with_parameters(module: str, table: SettingsTable) -> str:
+    """The module of an estimator, with the parameters in its docstring, the first of the module, as the table says."""
+    entries = "\n".join(_entry(setting) for setting in table)
+    return _PARAMETERS.sub(lambda _: entries, module, count=1)
+
+
+def _entry(setting: Setting) -> str:
+    """A parameter in the docstring of a class."""
+    unnamed = any(option not in setting.help for option in setting.options)
+    options = f" One of {', '.join(setting.options)}." if unnamed else ""
+    default = f" Default {setting.default_text}." if setting.default is not None else ""
+    return "\n".join(wrap(f"{setting.name} : {setting.help}{options}{default}", _WIDTH, initial_indent=" " * 4,
+                          subsequent_indent=" " * 8, break_long_words=False, break_on_hyphens=False))
 
 
 def accessors(table: SettingsTable) -> str:
@@ -191,7 +212,7 @@ def _row(*cells: str) -> str:
 
 def main(root: Path = Path()) -> None:
     """Write the files into the checkout at ``root``."""
-    for path, text in generated_files().items():
+    for path, text in generated_files(root).items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text, encoding="utf-8")
 

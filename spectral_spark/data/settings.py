@@ -146,8 +146,9 @@ HDP = SettingsTable(
         "at most 16 times that of a document in the largest group.", aliases=("balance",),
     ),
     Setting("seeds", TextOrTable(), None,
-            "Words that topics are to be about: a TOML file with a table for each topic, or the same as a dict. The "
-            "topics get the names and numbers given there.", aliases=("seed_words", "guided", "anchors")),
+            "Words that topics are to be about: a TOML file with a table for each topic, or the same as a dict, in "
+            "short {\"name\": [\"word\", \"word\"]}. The topics get the names and numbers given there.",
+            aliases=("seed_words", "guided", "anchors")),
     Setting("background", Switch(), None,
             "Give the words that are common everywhere a topic of their own, the last one.",
             aliases=("background_topic", "common_words")),
@@ -166,8 +167,7 @@ HDP = SettingsTable(
     Setting("rangePasses", Whole(1, word=AUTO), AUTO,
             "Passes that find the basis. auto goes on until it settles, at most 8 times, but takes 2 for more than 200 "
             "topics and before sampling more than six million words. A number is that many of subspace iteration.",
-            _EXPERTS,
-            ("power_passes", "power_iterations")),
+            _EXPERTS, ("power_passes", "power_iterations")),
     Setting("wordScaling", Number(0, 1, metavar="A"), 0.25,
             "Exponent A of the word scaling (word frequency)^-A in the basis; larger values give rare words more "
             "influence.", _EXPERTS),

@@ -60,71 +60,72 @@ class SpectralHDP(Estimator, DocumentInput, SpectralHDPParams, MLReadable, MLWri
     textCol : Column of raw text, instead of featuresCol. Its words are counted as ingest counts them.
     stopWords : Words to leave out of textCol: the lists of languages (german,english), none, a file with one word per
         line, or a list of words. Where language is given, its lists are the default. Default english.
-    language : Languages of the texts, as codes or names: their stop words are left out, Chinese and Japanese are cut
-        into words, and elided articles are cut off in French, Italian and Catalan.
-    lemmas : Take words in their dictionary form, as language has it. Default False.
-    phrases : Find phrases such as natural gas and take each as one word, natural_gas: at most so many, or all that
-        pass a test (auto). None by default.
+    language : Languages of the texts, as codes or names (de,en): their stop words are left out, Chinese and Japanese
+        are cut into words, and elided articles are cut off in French, Italian and Catalan.
+    lemmas : Take words in their dictionary form, as language has it (English by default). Default False.
+    phrases : Find phrases such as natural gas and take each as one word, natural_gas: at most so many, or all that pass
+        a test (auto). None by default.
     minWordLength : Words of textCol with fewer letters are left out. Default 3.
     minDocuments : A word of textCol must occur in at least this many documents. Default 10.
     maxDocumentShare : A word of textCol must not occur in a larger share of the documents. Default 0.5.
     pathCol : Column with the document's path in the tree: an array of strings, from the top-level group down to the
         group that holds the document, or one string, the group. If the column is absent, there is no tree. Default
         path.
-    pathCols : Columns with the names of the document's groups, one column per level of the tree, instead of
-        pathCol.
+    pathCols : Columns with the names of the document's groups, one column per level of the tree, instead of pathCol.
     idCol : Column that identifies a document. Without it, documents are told apart by their content.
     topicDistributionCol : Column of topic proportions that transform adds. Default topicDistribution.
-    evaluationCol : Column that transform adds for TopicModelEvaluator; an empty name leaves it out. Spark computes
-        it only where it is used. Default evaluation.
+    evaluationCol : Column that transform adds for TopicModelEvaluator; an empty name leaves it out. Spark computes it
+        only where it is used. Default evaluation.
     vocabulary : The words in the order of their ids.
     vocabSize : Number of distinct words. With termsCol, needed when there is no vocabulary; with textCol, the most
         words to keep (10,000 if not set).
-    solver : Algorithm that decomposes the third moment into topics: polar, power, als, sketch or implicit, which never
-        forms that moment. auto takes implicit beyond 200 topics, and for corpora of more than six million words that
-        are all sampled afterwards, and polar otherwise. Default auto.
-    weighting : How documents are weighted in the moments: by their number of words (tokens), so that every tree node
-        is the plain average of its children (uniform), or so that children count by how exactly they are known and
-        how much they differ (ess): effective sample sizes by random effects. Default tokens.
+    solver : Algorithm that decomposes the third moment into topics. implicit never forms that moment: it works on a
+        sample of the documents, and its memory grows with k instead of its cube. auto takes implicit beyond 200 topics
+        (a basis of 250 columns) and where all words of more than six million are sampled afterwards, and polar, from
+        the moments of all documents, otherwise. One of auto, polar, power, als, sketch, implicit. Default auto.
+    weighting : How documents are weighted in the moments: by their number of words (tokens), so that every tree node is
+        the plain average of its children (uniform), or so that children count by how exactly they are known and how
+        much they differ (ess): effective sample sizes by random effects. Default tokens.
     preset : Settings for a purpose: paper is the published spectral algorithm as it is printed, for comparisons, with
         solver power, als or sketch. Settings that are given win over the preset, and the summary names them.
-    layers : Layers of the document tree to use: 2 ignores the groups, 3 uses one level of groups, and so on.
-        Default all.
-    concentrations : Dirichlet concentrations, one per layer below the root, from the top down, or one for the
-        documents alone. Given numbers are used by every step and stay as they are; auto learns them during
-        refinement (without refinement, by held-out loss); calibrated takes them from the moments. Default auto.
-    refinePasses : Passes of EM over all documents after the spectral start. More passes improve the topics
-        slightly. Default 2.
-    exploreSweeps : Sweeps of Gibbs sampling over a subset of the documents before the refinement passes; 0 for
-        none. auto runs 60 sweeps, and up to 300 on small corpora. Default auto.
+    layers : Layers of the document tree to use: 2 ignores the groups, 3 uses one level of groups, and so on. Default
+        all.
+    concentrations : Dirichlet concentrations, one per layer below the root, from the top down, or one for the documents
+        alone. Given numbers are used by every step and stay as they are; auto learns them during refinement (without
+        refinement, by held-out loss); calibrated takes them from the moments. Default auto.
+    refinePasses : Passes of EM over all documents after sampling; 0 for neither sampling nor EM. auto runs 2, and none
+        for corpora of more than 6 million words, all of which are sampled. Default auto.
+    exploreSweeps : Sweeps of Gibbs sampling before the refinement passes; 0 for none. auto runs 60 sweeps, and up to
+        300 on small corpora. Of a corpus with more than 6 million words a sample is swept (160 times with auto), then
+        all words, a tenth as often. Default auto.
     groupBalance : How strongly small top-level groups are up-weighted in sampling and refinement: 0 counts all
         documents equally, 1 counts all groups equally. A document's weight is proportional to (documents in its
         group)^-B, and at most 16 times that of a document in the largest group. Default 0.
-    seeds : Words that topics are to be about: the path of a TOML file with a table for each topic, or the same as a
-        dict, in short ``{"name": ["word", "word"]}``. The topics get the names and numbers given there.
+    seeds : Words that topics are to be about: a TOML file with a table for each topic, or the same as a dict, in short
+        {"name": ["word", "word"]}. The topics get the names and numbers given there.
     background : Give the words that are common everywhere a topic of their own, the last one.
     replayWords : Size of the sample of documents, as word ids and counts without text, that stays with the model so
         that updates can refine the topics again; in words. 0 keeps none. Default 6000000.
-    checkpointDir : Directory that keeps finished passes until the fit is done, so that the same fit resumes after
-        it was killed.
+    checkpointDir : Directory that keeps finished passes until the fit is done, so that the same fit resumes after it
+        was killed.
     seed : Random seed. The same documents, settings and seed give the same model, bit for bit. Default 0.
     rankRule : How topics are counted when k is auto: eigenvalues above the noise floor, the largest relative gap
-        between eigenvalues, or the rule of the paper. Default noise-floor.
+        between eigenvalues, or the rule of the paper. One of noise-floor, gap, paper. Default noise-floor.
     basisSize : Columns of the basis in which moments are collected. auto takes a quarter more than k (at least 10
         more), or 128 when k is auto too, and more where so many topics are found. Default auto.
     rangePasses : Passes that find the basis. auto goes on until it settles, at most 8 times, but takes 2 for more than
-        200 topics and before sampling more than six million words. A number is that many of subspace iteration.
-        Default auto.
-    wordScaling : Exponent A of the word scaling (word frequency)^-A in the basis; larger values give rare words
-        more influence. Default 0.25.
+        200 topics and before sampling more than six million words. A number is that many of subspace iteration. Default
+        auto.
+    wordScaling : Exponent A of the word scaling (word frequency)^-A in the basis; larger values give rare words more
+        influence. Default 0.25.
     countCap : A word counts at most this many times per document in the moments; 0 for no cap. Default 16.
-    tensors : Which third moments to decompose: that of the whole corpus (root), or the average over groups
-        (groups), which is exact for the groups at hand. auto tries both on held-out words where concentrations are
-        auto and nothing is refined; before a refinement it takes groups for up to 64 groups of at least 50 documents
-        each, and root otherwise. Default auto.
+    tensors : Which third moments to decompose: that of the whole corpus (root), or the average over groups (groups),
+        which is exact for the groups at hand. auto tries both on held-out words where concentrations are auto and
+        nothing is refined; before a refinement it takes groups for up to 64 groups of at least 50 documents each, and
+        root otherwise. Default auto.
     spectralStep : How moments become topics. printed follows the paper to the letter: whitening by singular values,
-        solvers without polish, topics and weights from eigenvalues, no smoothing; its topics contain zeros. Default
-        robust.
+        solvers without polish, topics and weights from eigenvalues, no smoothing; its topics contain zeros. One of
+        robust, printed. Default robust.
     nodeSums : With the weightings uniform and ess: whether the moments of every tree node are kept apart, as updates,
         merges and removals need them; that takes time and memory for every node. auto keeps them in small trees, keep
         in all of up to 256 MiB. Default auto.

@@ -206,9 +206,8 @@ class HDPModelParams(TableParams, HasFeaturesCol, HasSeed, HasSolver):
         return self._value("groupBalance")
 
     def getSeeds(self) -> str | dict[str, Any] | None:
-        """Words that topics are to be about: a TOML file with a table for each topic, or the same as a dict.
-
-        The topics get the names and numbers given there.
+        """Words that topics are to be about: a TOML file with a table for each topic, or the same as a dict, in short
+        {"name": ["word", "word"]}. The topics get the names and numbers given there.
         """
         return self._value("seeds")
 
@@ -477,9 +476,8 @@ class HDPEstimatorParams(HDPModelParams):
         return self._set_given({"groupBalance": value})
 
     def setSeeds(self, value: str | dict[str, Any] | None) -> Self:
-        """Words that topics are to be about: a TOML file with a table for each topic, or the same as a dict.
-
-        The topics get the names and numbers given there.
+        """Words that topics are to be about: a TOML file with a table for each topic, or the same as a dict, in short
+        {"name": ["word", "word"]}. The topics get the names and numbers given there.
         """
         return self._set_given({"seeds": value})
 

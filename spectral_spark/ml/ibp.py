@@ -51,34 +51,33 @@ class SpectralIBP(Estimator, SpectralIBPParams, MLReadable, MLWritable):
     k : Number of features, or auto to count the eigenvalues above the noise. Default auto.
     featuresCol : Column of pyspark.ml Vectors or arrays of numbers. Default features.
     idCol : Column that identifies a row. Without it, rows are told apart by their content.
-    codesCol : Column that transform adds with the code of each row: the most likely binary features, or the
-        expected value of the factors. Default codes.
-    activityCol : Column that transform adds for isfa and iica with the probability that each feature is active.
-        Default activity.
-    reconstructionCol : Column that reconstruct adds with each row as the features explain it. Default
-        reconstruction.
+    codesCol : Column that transform adds with the code of each row: the most likely binary features, or the expected
+        value of the factors. Default codes.
+    activityCol : Column that transform adds for isfa and iica with the probability that each feature is active. Default
+        activity.
+    reconstructionCol : Column that reconstruct adds with each row as the features explain it. Default reconstruction.
     missing : What to do with nulls and NaN: refuse them, take every moment over the values that are there (pairwise,
         without bias), or put the mean of the column in their place (mean, which shrinks covariances). Default refuse.
-    polish : Rounds of least squares that improve the features after the spectral solution; each takes one more
-        pass. Default 0.
-    checkpointDir : Directory that keeps finished passes until the fit is done, so that the same fit resumes after
-        it was killed.
+    polish : Rounds of least squares that improve the features after the spectral solution; each takes one more pass.
+        Default 0.
+    checkpointDir : Directory that keeps finished passes until the fit is done, so that the same fit resumes after it
+        was killed.
     seed : Random seed. The same documents, settings and seed give the same model, bit for bit. Default 0.
-    solver : How cumulants are decomposed: third and fourth together (joint), or one after the other as in the
-        paper. Default joint.
+    solver : How cumulants are decomposed: third and fourth together (joint), or one after the other as in the paper.
+        Default joint.
     offset : Whether binary features come with a constant offset: none, free (estimated), or auto to decide from the
         data. Default auto.
-    probabilitiesFrom : Where the probabilities of binary features come from: eigenvalues of the third cumulant, or
-        the mean. Default eigenvalues.
-    powerPasses : Passes of subspace iteration when there are too many columns for a full covariance matrix. Default
-        3.
+    probabilitiesFrom : Where the probabilities of binary features come from: eigenvalues of the third cumulant, or the
+        mean. Default eigenvalues.
+    powerPasses : Passes of subspace iteration when there are too many columns for a full covariance matrix. Default 3.
     noiseVariance : Variance of the noise, if it is known. By default it is estimated from the smallest eigenvalues.
     kurtosis : Kurtosis of the sources of isfa and iica (the fourth moment over the squared variance), or estimate to
         measure it with one more pass. By default 3 for isfa, Gaussian, and 6 for iica, Laplace.
     rankRule : How features are counted when k is auto: eigenvalues above the edge of the noise, or up to the largest
-        drop between neighbouring eigenvalues, the rule of the paper. Default noise-edge.
+        drop between neighbouring eigenvalues, the rule of the paper. One of noise-edge, largest-slope. Default
+        noise-edge.
     noiseRule : How the variance of the noise is estimated: the mean of the eigenvalues below the features, or the
-        smallest eigenvalue, the rule of the paper. Default trailing-mean.
+        smallest eigenvalue, the rule of the paper. One of trailing-mean, smallest-eigenvalue. Default trailing-mean.
     basisSize : Directions in which third and fourth moments are kept with the model, for updates and for another k.
         auto takes a quarter more than k (at least 4 more and at least 12 in all, at most 40 and the columns). Default
         auto.

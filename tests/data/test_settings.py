@@ -28,9 +28,9 @@ from spectral_spark.solve.solvers import SOLVERS
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("path", list(generated_files()))
+@pytest.mark.parametrize("path", list(generated_files(ROOT)))
 def test_generated_files_equal_the_table(path: str) -> None:
-    assert (ROOT / path).read_text(encoding="utf-8") == generated_files()[path], (
+    assert (ROOT / path).read_text(encoding="utf-8") == generated_files(ROOT)[path], (
         f"{path} is not what the table says; run python -m spectral_spark.cli.generate"
     )
 
