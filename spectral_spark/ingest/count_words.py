@@ -131,10 +131,8 @@ class WordCounter:
             return pa.nulls(len(words.lengths), pa.binary()), pa.nulls(len(words.lengths), pa.binary())
         key = column["text_key"]
         if key.null_count:
-            if column["text"].null_count < len(column["text"]):
-                contents = plain_contents(TextBytes.of(column["text"]))
-            else:
-                contents = words.contents(numbers)
+            as_text = column["text"].null_count < len(column["text"])
+            contents = plain_contents(TextBytes.of(column["text"])) if as_text else words.contents(numbers)
             key = pc.coalesce(key, pa.array([_digest(content) for content in contents], pa.binary()))
         return pc.coalesce(column["whole_key"], key), key
 

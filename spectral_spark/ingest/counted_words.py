@@ -74,7 +74,8 @@ def _counted(
     )
     counted = count_words(source, recipe, rules).withColumn("row", F.monotonically_increasing_id())
     with readable_input(settings.input):
-        counted.write.parquet(work.part("counted"))
+        # dictionaries would be tried on hashes and keys, of which hardly two are the same
+        counted.write.option("parquet.enable.dictionary", "false").parquet(work.part("counted"))
     counted = spark.read.schema(counted.schema).parquet(work.readable("counted"))
     files = None if rules.ordered else counted_files(work)
     if files is None:

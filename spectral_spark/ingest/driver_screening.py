@@ -36,6 +36,9 @@ def tally(reasons: pa.Array) -> dict[str | None, int]:
 
 
 def _refuse_repeated_ids(ids: pa.Array, column: str) -> None:
+    listed = ids.to_pylist()
+    if len(set(listed)) == len(listed):                # the usual case, and twice as fast as counting them
+        return
     counts = ids.value_counts().field("counts").to_numpy()
     repeated = counts[counts > 1]
     refuse_ids(column, len(repeated), int(repeated.sum()))
