@@ -104,8 +104,9 @@ class WordCounter:
         short = pc.coalesce(reason_where(lengths == 0, "empty"),
                             reason_where(lengths < self.rules.min_tokens, "too_short"))
         usable = problem.is_null().to_numpy(zero_copy_only=False) & (lengths >= max(self.rules.min_tokens, 1))
-        state.add(words.bags(len(numbers)), usable)
-        hashes, counts = words.columns(numbers.hashes, ordered=self.rules.ordered)
+        bags = words.bags(len(numbers))
+        state.add(bags, usable)
+        hashes, counts = words.columns(bags, numbers.hashes, ordered=self.rules.ordered)
         whole, key = self._keys(column, words, numbers)
         ready = [column["doc_id"].cast(pa.string()), column["path"].cast(pa.list_(pa.string())), hashes, counts,
                  pa.array(lengths), whole, key, problem, short]
