@@ -42,11 +42,11 @@ class CountedFiles:
         """What the workers wrote about their words."""
         return pa.concat_tables(table.filter(table["term"].is_valid()) for table in self._tables(_WORDS))
 
-    def entries(self, rows: np.ndarray) -> pa.Table:
-        """``row, hashes, counts`` of some documents."""
-        wanted = pa.array(np.sort(rows), pa.int64())
-        return pa.concat_tables(table.filter(pc.is_in(table["row"], wanted))
-                                for table in self._tables(["row", "hashes", "counts"]))
+    def entries(self, rows: np.ndarray) -> Iterator[pa.Table]:
+        """``row, hashes, counts`` of some documents, in parts."""
+        wanted = pa.array(rows, pa.int64())
+        for table in self._tables(["row", "hashes", "counts"]):
+            yield table.filter(pc.is_in(table["row"], wanted))
 
     def _tables(self, columns: list[str]) -> Iterator[pa.Table]:
         for path in self.paths:

@@ -92,9 +92,10 @@ def _on_driver(
     copies = table.filter(pc.starts_with(reasons, DUPLICATE).fill_null(False)).select(["row", "short"])
     rows = frame_from_arrow(counted.sparkSession, copies.select(["row"])) if copies.num_rows else None
     usable = _some(screened(counted, rows, tally(reasons), settings), settings)
-    counted_copies = copies["row"].filter(copies["short"].is_null())
-    known = known_words(settings.vocabulary) if settings.vocabulary else ()
-    words = DriverWords.of(files.words(), sums_of(files.entries(counted_copies.to_numpy())), known, salt)
+    words = DriverWords.of(files.words(), known_words(settings.vocabulary) if settings.vocabulary else (), salt)
+    if copies.num_rows:
+        counted_rows = copies["row"].filter(copies["short"].is_null()).to_numpy()
+        words = words.less(*map(sums_of, files.entries(counted_rows)))
     table = table.select(["row", "doc_id", "group"]).filter(reasons.is_null())
     return CountedWords(usable, DriverDocuments(table, words, files, settings, salt), recipe, salt)
 

@@ -38,8 +38,8 @@ class DriverWords:
     table: pa.Table
 
     @classmethod
-    def of(cls, parts: pa.Table, without: HashSums, known: Sequence[str], salt: int) -> "DriverWords":
-        """Added up from what workers wrote (``hash, term, documents, occurrences``), less some documents.
+    def of(cls, parts: pa.Table, known: Sequence[str], salt: int) -> "DriverWords":
+        """Added up from what workers wrote (``hash, term, documents, occurrences``).
 
         Parameters
         ----------
@@ -55,16 +55,16 @@ class DriverWords:
             raise HashCollisionError
         sums = [_sums(np.concatenate([parts[name].to_numpy(), np.zeros(len(known), np.int64)])[order], new)
                 for name in ("documents", "occurrences")]
-        whole = cls(ordered[new], pa.table([first, *sums], names=["term", "documents", "occurrences"]))
-        return whole.less(without)
+        return cls(ordered[new], pa.table([first, *sums], names=["term", "documents", "occurrences"]))
 
-    def less(self, without: HashSums) -> "DriverWords":
+    def less(self, *parts: HashSums) -> "DriverWords":
         """The statistics without those of some of the documents."""
-        place = np.searchsorted(self.hashes, without.hashes)
-        columns: dict[str, pa.Array | np.ndarray] = {"term": self.table["term"]}
-        for name, part in (("documents", without.documents), ("occurrences", without.occurrences)):
-            columns[name] = self.table[name].to_numpy().copy()
-            columns[name][place] -= part
+        columns = {"term": self.table["term"]}
+        for name in ("documents", "occurrences"):
+            values = self.table[name].to_numpy().copy()
+            for part in parts:
+                values[np.searchsorted(self.hashes, part.hashes)] -= getattr(part, name)
+            columns[name] = pa.chunked_array([values])
         return DriverWords(self.hashes, pa.table(columns))
 
     def where(self, mask: np.ndarray) -> pa.Table:
