@@ -20,7 +20,7 @@ def add_to_rows(total: np.ndarray, targets: np.ndarray, values: np.ndarray) -> N
         return
     begins = np.flatnonzero(np.concatenate([[True], targets[1:] != targets[:-1]]))
     rows = targets[begins]
-    places = np.insert(np.arange(len(targets)) + len(rows), begins, np.arange(len(rows)))     # a target, then its values
+    places = np.insert(np.arange(len(targets)) + len(rows), begins, np.arange(len(rows)))   # a target, then its values
     ends = np.concatenate([begins, [len(targets)]]) + np.arange(len(rows) + 1)
     adding = sp.csr_matrix((np.ones(len(places)), places, ends), shape=(len(rows), len(rows) + len(targets)))
     total[rows] = adding @ np.concatenate([total[rows], values])

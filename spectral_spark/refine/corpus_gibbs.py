@@ -66,9 +66,8 @@ class CorpusSampler:
         self._settings, self._seed = GibbsSettings(max(sweeps, 1)), (seed, start.k, 1)
         self._counts = start.statistics
         self._tree = cut_tree(start.parent, start.level, lengths.words(len(start.parent)), start.k)
-        self._hierarchy = Hierarchy(
-            start.cut_to(self._tree).hierarchy.proportions, np.append(start.hierarchy.concentrations[:-1], concentration)
-        )
+        known = start.cut_to(self._tree).hierarchy
+        self._hierarchy = Hierarchy(known.proportions, np.append(known.concentrations[:-1], concentration))
         self._weights = np.rint(start.node_weight * WEIGHT_STEPS).astype(np.int64)
         self._average, self._done = np.zeros(start.statistics.shape), 0
 
@@ -94,16 +93,15 @@ class CorpusSampler:
         """Take the sums of a sweep over all documents, and learn the tree from them."""
         self._counts = sums["counts"] / WEIGHT_STEPS
         start, tree, tables, now = self._start, self._tree, sums["tables"], self._hierarchy
-        parent, level = tree.parent, tree.level
+        parent, level, place = tree.parent, tree.level, None
         if "all_tables" in sums:
-            parent, level, tables = start.parent, start.level, sums["all_tables"]
-            now = Hierarchy(now.proportions[tree.place], now.concentrations)
+            parent, level, place, tables = start.parent, start.level, tree.place, sums["all_tables"]
         options = self._options
         spread = self._lengths.spread(now.concentrations[-1], len(start.parent))
         self._hierarchy = update_hierarchy(
             now, parent, level, tables / FIXED_POINT, spread,
             learn=options.learn_concentrations, bounds=options.concentration_bounds,
-            learn_documents=options.learn_document_concentration,
+            learn_documents=options.learn_document_concentration, place=place,
         )
         self._done += 1
         if self._done > (1.0 - self._settings.averaged) * self._sweeps:

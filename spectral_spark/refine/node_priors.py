@@ -33,6 +33,7 @@ class Hierarchy:
 def update_hierarchy(
     now: Hierarchy, parent: np.ndarray, level: np.ndarray, tables: np.ndarray, spread: np.ndarray, *,
     learn: bool, bounds: tuple[float, float], newest: tuple[float, float] | None = None, learn_documents: bool = True,
+    place: np.ndarray | None = None,
 ) -> Hierarchy:
     """One sweep up the tree and one down.
 
@@ -46,14 +47,16 @@ def update_hierarchy(
     newest : sums of tables and spread over the documents seen last, if the others are running sums. The documents'
         concentration is then learnt from these alone, because running sums would lag behind it.
     learn_documents : whether the documents' concentration is among those that are learnt.
+    place : int array of shape (nodes,), the row of each node in the proportions of ``now`` if these are of a cut tree.
     """
+    above = parent if place is None else place[parent]
     total, concentrations = tables.copy(), now.concentrations.copy()
     draws_and_spread = newest or (float(tables.sum()), float(spread.sum()))
     concentrations[-1] = _fixed_point(concentrations[-1], *draws_and_spread)
     for depth in range(len(concentrations) - 1, 0, -1):
         members = np.flatnonzero(level == depth)
         own, counts = now.concentrations[depth - 1], total[members]
-        draws, cells = _expected_draws(own, now.proportions, parent[members], counts)
+        draws, cells = _expected_draws(own, now.proportions, above[members], counts)
         np.add.at(total.reshape(-1), _cells_above(parent[members], cells, total.shape[1]), draws.reshape(-1)[cells])
         sizes = counts.sum(axis=1)
         between = float((digamma(sizes + own) - digamma(own)).sum())
@@ -72,7 +75,7 @@ def _expected_draws(
     cells = np.flatnonzero(counts > 0)
     some = counts.reshape(-1)[cells]
     alpha = own * proportions.reshape(-1)[_cells_above(above, cells, counts.shape[1])]
-    draws = np.zeros_like(counts)
+    draws = np.zeros(counts.shape)
     draws.reshape(-1)[cells] = alpha * (digamma(alpha + some) - digamma(alpha))
     return draws, cells
 
