@@ -227,8 +227,7 @@ class GibbsSampler:
         concentrations = np.append(self._hierarchy.concentrations[:-1], start.document_concentration)
         if not self._options.learn_concentrations:
             concentrations = start.hierarchy.concentrations
-        proportions = self._hierarchy.proportions[self._tree.place]
-        return start.replaced(statistics, Hierarchy(proportions, concentrations), start.node_tables)
+        return start.replaced(statistics, Hierarchy(self._hierarchy.proportions, concentrations), self._tree)
 
 
 def likelihood_steps(counts: np.ndarray, smoothing: float, seeds: SeedPrior | None = None) -> np.ndarray:

@@ -155,4 +155,5 @@ def _add_tables(block: WordBlock, prior: np.ndarray, rows: np.ndarray, tables: n
     document, topic = cells // k, cells % k
     alpha = prior[rows[document], topic] / PRIOR_STEPS
     draws = alpha * (digamma(alpha + words) - digamma(alpha))
-    np.add.at(tables, (block.nodes[document], topic), (draws * FIXED_POINT).astype(np.int64))
+    np.add.at(tables.reshape(-1), block.nodes[document].astype(np.int64) * k + topic,
+              (draws * FIXED_POINT).astype(np.int64))

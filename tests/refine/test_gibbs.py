@@ -201,3 +201,13 @@ def test_a_sample_has_whole_documents_and_no_more_words_than_asked() -> None:
 def test_wrong_settings_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(SettingsError, match="total priors" if "last_total" in wrong else next(iter(wrong))):
         GibbsSettings(**wrong)                                                      # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("only_search", [False, True])
+@pytest.mark.parametrize("words", [1_000, 10**7])
+def test_the_topics_of_all_sweeps_are_counted(words: int, only_search: bool) -> None:
+    settings, total, now = GibbsSettings(47, only_search=only_search), 0, 0
+    for sweep in range(settings.sweeps):
+        now = settings.columns(20, words).get(sweep, now)
+        total += now
+    assert settings.topic_sweeps(20, words) == total
