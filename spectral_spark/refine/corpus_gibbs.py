@@ -12,11 +12,12 @@ from scipy.special import digamma
 from spectral_spark.refine.backend import backend_name
 from spectral_spark.refine.cut_tree import cut_tree
 from spectral_spark.refine.fixed_point import FIXED_POINT
-from spectral_spark.refine.gibbs import likelihood_steps, prior_steps
+from spectral_spark.refine.gibbs import prior_steps
 from spectral_spark.refine.gibbs_settings import GibbsSettings
 from spectral_spark.refine.node_priors import Hierarchy, update_hierarchy
 from spectral_spark.refine.refine_settings import RefineSettings
 from spectral_spark.refine.refine_state import RefineState
+from spectral_spark.refine.topic_counts import likelihood_steps
 from spectral_spark.refine.word_topics import SweepKernel
 from spectral_spark.tree.group_balance import WEIGHT_STEPS
 
