@@ -122,7 +122,10 @@ def _after_sweeps(
         started = time.perf_counter()
         with (run.progress.watch(corpus.packed.spark, f"sampling all, {sweeps} sweeps"),
               closing(corpus.packed.word_sweeps()) as words):
-            sampler = CorpusSampler(start, concentration, sweeps, words.lengths(), options, seed=settings.seed)
+            sampler = CorpusSampler(
+                start, concentration, sweeps, words.lengths(), options, seed=settings.seed,
+                threads=driver_threads(corpus.packed.spark),
+            )
             for sweep in range(sweeps):
                 sampler.finish(words.sweep(sampler.kernel, sampler.shared()))
                 run.progress.advance((sweep + 1) / sweeps)

@@ -77,8 +77,10 @@ def _cut(batches: Sequence[CountBatch], streams: np.ndarray, most_words: int) ->
     for rows in np.split(np.arange(len(owner)), np.flatnonzero(np.diff(parts)) + 1):
         if len(rows):
             indptr = np.concatenate([[0], np.cumsum(size[rows])]).astype(np.int64)
-            place = np.arange(indptr[-1]) - np.repeat(indptr[:-1], size[rows])
-            at = np.repeat(start[rows], size[rows]) + place * np.repeat(step[rows], size[rows])
+            at = np.arange(indptr[-1])                               # in place: blocks are large
+            at -= np.repeat(indptr[:-1], size[rows])
+            at *= np.repeat(step[rows], size[rows])
+            at += np.repeat(start[rows], size[rows])
             own = streams[owner[rows]] + number[rows].astype(np.uint64)
             yield WordBlock(indptr, words[at].astype(np.int32), nodes[owner[rows]], own, np.zeros(len(at), np.int32))
 
