@@ -11,8 +11,7 @@ _NAME = "llvm.prefetch.p0i8"         # newer LLVMs drop the type of the pointer 
 _READ, _ALL_CACHES, _DATA = 0, 3, 1
 
 
-@intrinsic
-def prefetch(_: Any, array: Any, row: Any, column: Any) -> Any:
+def _prefetch(_: Any, array: Any, row: Any, column: Any) -> Any:
     """Start to fetch array[row, column]. Nothing waits for it, and no result depends on it."""
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -28,3 +27,6 @@ def prefetch(_: Any, array: Any, row: Any, column: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(array, types.int64, types.int64), generate
+
+
+prefetch: Any = intrinsic(_prefetch)
