@@ -129,7 +129,7 @@ def _after_sweeps(
               closing(corpus.packed.word_sweeps()) as words):
             sampler = CorpusSampler(
                 start, concentration, sweeps, words.lengths(), options, seed=settings.seed,
-                all_nodes=not settings.passes(corpus.tokens),
+                all_nodes=not settings.passes(corpus.tokens), threads=driver_threads(corpus.packed.spark),
             )
             for sweep in range(sweeps):
                 sampler.finish(words.sweep(sampler.kernel, sampler.shared()))

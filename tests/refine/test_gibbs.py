@@ -112,7 +112,7 @@ def test_both_loops_draw_the_same_from_any_numbers() -> None:
     assert (np.bincount(one[0], minlength=20) > 0).sum() > 10
 
 
-@pytest.mark.parametrize("weights", [(64, 64, 64, 64, 64), (64, 1, 37, 64, 901)])
+@pytest.mark.parametrize("weights", [(64, 64, 64, 64, 64), (64, 1, 37, 64, 901), (64, 1 << 30, 1, 64, 64)])
 def test_compiled_or_not_and_any_number_of_threads_give_the_same_bits(weights: tuple[int, ...]) -> None:
     drawn = draw(400, k=6, seed=1)
     sample, start = DocumentSample.from_batches([drawn.batch], 10**6), state_of(drawn, noisy(drawn.topics))
