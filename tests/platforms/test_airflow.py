@@ -17,7 +17,7 @@ from spectral_spark.serve.topic_model import TopicModel
 from tests.cluster.standalone import spark_script
 from tests.platforms.airflow_server import ROOT, Airflow, standalone
 
-pytestmark = [pytest.mark.platforms, pytest.mark.timeout(3600)]
+pytestmark = [pytest.mark.platforms, pytest.mark.timeout(7200)]
 SCRIPT, SUBMIT = "spectral_spark_nightly", "spectral_spark_nightly_submit"
 DAYS = ["2026-03-01", "2026-03-02", "2026-03-03"]
 STEPS = ["ingest", "model", "evaluate", "report"]
@@ -79,7 +79,7 @@ def nights(airflow: Airflow, dag: str) -> Path:
     airflow.call("backfill", "create", "--dag-id", dag, "--from-date", DAYS[0], "--to-date", f"{DAYS[-1]}T12:00:00",
                  "--max-active-runs", "1")
     airflow.call("dags", "unpause", "--yes", dag)
-    airflow.finish(dag, runs=4, seconds=1500)
+    airflow.finish(dag, runs=4, seconds=2400)
     return store
 
 
