@@ -20,7 +20,7 @@ from tests.platforms.store import free_port
 
 mlflow = pytest.importorskip("mlflow", reason="MLflow is not installed: pip install 'spectral-spark[platforms]'")
 pytest.importorskip("sqlalchemy", reason="MLflow without a store (mlflow-skinny): pip install mlflow")
-pytestmark = pytest.mark.platforms
+pytestmark = [pytest.mark.platforms, pytest.mark.timeout(3600)]
 ROOT = Path(__file__).parents[2]
 EXPERIMENT = "notes of the country"
 TEXTS = ["the telescope found a comet beside the moon", "flour, yeast and butter for the dough"]
@@ -44,7 +44,7 @@ def environment(home: Path) -> dict[str, str]:
 
 def spectral_spark(home: Path, *words: str) -> None:
     done = subprocess.run([sys.executable, "-m", "spectral_spark", *words], cwd=home, env=environment(home), text=True,
-                          capture_output=True, check=False, timeout=600)
+                          capture_output=True, check=False, timeout=1800)
     assert done.returncode == 0, done.stderr[-3000:]
 
 
@@ -89,7 +89,7 @@ def served(home: Path, model: str) -> Iterator[str]:
              "--host", "127.0.0.1", "--port", str(port)], cwd=home, env=environment(home), stdout=sink, stderr=sink,
         )
     try:
-        for _ in range(600):
+        for _ in range(3600):
             assert server.poll() is None, log.read_text(errors="replace")[-3000:]
             try:
                 urllib.request.urlopen(f"http://127.0.0.1:{port}/ping", timeout=5).close()
