@@ -69,35 +69,6 @@ def test_the_pipeline_gives_the_same_topics_as_on_a_local_disk(spark: Any, tmp_p
     assert not [name for name in left if UNFINISHED in name or ".lock" in name or name.startswith("kept/")]
 
 
-@pytest.mark.parametrize("name", ["two words", "Zürich – 東京", "100% #1 + a&b=c", "[1]{2}*", "at 02:30", "a%20b"])
-def test_names_of_all_kinds(spark: Any, tmp_path: Path, name: str) -> None:
-    """The corpus is in the store, the model on the local disk, and the scores are in the store again."""
-    write_demo(simulate_demo(60), tmp_path / "notes.jsonl")
-    root, model = f"s3a://data/names/{name}", str(tmp_path / name.replace("/", "") / "model")
-    assert main(["ingest", "--source", "table", "--input", str(tmp_path / "notes.jsonl"), "--output", f"{root}/corpus",
-                 "--text-col", "text", "--id-col", "id", "--min-documents", "2", "--quiet"], spark) == 0
-    fit = ["fit", "--corpus", f"{root}/corpus/", "--model", model, "--k", "2", "--refine-passes", "1", "--quiet"]
-    assert main(fit, spark) == 0
-    assert main(["score", "--corpus", f"{root}/corpus", "--model", model, "--output", f"{root}/scores", "--quiet"],
-                spark) == 0
-    assert {found.partition("/")[0] for found in names("s3a://data/names") if found.startswith(f"{name}/")} == {name}
-    assert {found.partition("/")[0] for found in names(root)} == {"corpus", "scores"}
-    assert main(["report", "--model", model, "--output", f"{root}/report.html", "--quiet"], spark) == 0
-    remove("s3a://data/names")
-
-
-@pytest.mark.parametrize(("path", "said"), [
-    ("S3A://data/one/corpus", "lower case, 's3a:'"), ("s3a:/data/corpus", "names no bucket; write s3a://BUCKET/PATH"),
-    ("s3://data/one/corpus", "outside Amazon EMR its scheme is s3a"), ("s3a://data", "corpus"),
-])
-def test_an_address_that_is_misspelt_is_said_in_one_sentence(spark: Any, capsys: Any, path: str, said: str) -> None:
-    assert main(["fit", "--model", "s3a://data/never/model", "--k", "3", "--quiet", "--corpus", path], spark) == 2
-    message = capsys.readouterr().err
-    assert said in message
-    assert len(message.strip().splitlines()) == 1
-    assert names("s3a://data/never") == []
-
-
 def test_only_one_of_many_creates_a_file(spark: Any) -> None:
     filesystem, inside = resolve("s3a://data/race/mark")
     handler = hadoop_handler(filesystem)
