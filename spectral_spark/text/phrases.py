@@ -117,7 +117,7 @@ def significant_pairs(scores: PairScores, n_candidates: int, limit: int | None) 
     ----------
     limit : the largest number of phrases; None for all that pass.
     """
-    threshold = chdtri(1, FALSE_ALARMS / max(n_candidates, 1))
+    threshold = chdtri(1, FALSE_ALARMS / max(n_candidates, 1))          # χ² with one degree of freedom
     passed = np.flatnonzero((scores.likelihood_ratio > threshold) & (scores.npmi >= LEAST_NPMI))
     order = passed[np.argsort(-scores.likelihood_ratio[passed], kind="stable")]
     return order[: MOST_PHRASES if limit is None else min(limit, MOST_PHRASES)]
