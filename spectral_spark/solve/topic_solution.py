@@ -53,11 +53,6 @@ class TopicSolution:
         """The largest over the smallest eigenvalue of S2 that was kept."""
         return self.whitening.condition
 
-    @property
-    def basis_topics(self) -> np.ndarray:
-        """The topics in the basis, BᵀΦ of shape (p, k), before they were projected on the simplex."""
-        return self.whitening.dual @ self.decomposition.vectors / self.sums
-
 
 def node_proportions(node_first: np.ndarray, solution: TopicSolution) -> np.ndarray:
     """Proportions of the topics at every tree node.
