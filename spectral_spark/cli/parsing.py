@@ -56,7 +56,7 @@ def overview(known: Mapping[str, Verb]) -> str:
     lines = "".join(f"  {verb.name:<{width}}  {verb.summary}\n" for verb in known.values())
     return (
         f"usage: {PROGRAM} VERB [flags]\n\n"
-        "Topic models for corpora with a document tree, on Spark, in a handful of passes.\n\n"
+        "Topic models for corpora with a document tree, on Spark, in about a dozen passes.\n\n"
         f"{lines}\n"
         f"'{PROGRAM} VERB --help' explains a verb, with an example. 'spark-submit jobs/VERB.py' takes the same flags.\n"
     )
