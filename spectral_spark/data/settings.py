@@ -46,7 +46,8 @@ _LANGUAGE = Setting(
     "into words, and elided articles are cut off in French, Italian and Catalan.", _COLUMNS, ("languages", "lang"),
 )
 _LEMMAS = Setting(
-    "lemmas", Switch(), False, "Take words in their dictionary form, as language has it (English by default).",
+    "lemmas", Switch(), False,
+    "Take words in their dictionary form, in the languages given (English by default).",
     _COLUMNS, ("lemmatize", "lemmatise", "stem"),
 )
 _PHRASES = Setting(
@@ -307,11 +308,11 @@ INGEST = SettingsTable(
     Setting("dropLines", Text("a file", "FILE"), None,
             "Leave out the lines of texts that are in this file, whatever their case and white space."),
     Setting("findBoilerplate", Text("a file to write", "FILE"), None,
-            "Also write the lines that stand in many documents to this file, with the numbers of documents and groups, "
+            "Also write the lines that occur in many documents to this file, with the numbers of documents and groups, "
             "the most frequent first. It holds text of the documents: look at it, delete what should stay, and give it "
             "to drop-lines."),
     Setting("boilerplateDocuments", Whole(2, LARGEST_COUNT), 100,
-            "In how many documents a line must stand for find-boilerplate."),
+            "Number of documents that a line must occur in for find-boilerplate to list it."),
     Setting("minWordLength", _MANY, 3, "Drop words with fewer letters. Applies to text only."),
     Setting("minTokens", _MANY, 3,
             "Drop documents with fewer words, before or after the vocabulary is chosen. A third moment needs three."),

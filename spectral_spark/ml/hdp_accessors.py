@@ -92,7 +92,7 @@ class HDPModelParams(TableParams, HasFeaturesCol, HasSeed, HasSolver):
         return self._value("language")
 
     def getLemmas(self) -> bool:
-        """Take words in their dictionary form, as language has it (English by default)."""
+        """Take words in their dictionary form, in the languages given (English by default)."""
         return self._value("lemmas")
 
     def getPhrases(self) -> int | str | None:
@@ -383,7 +383,7 @@ class HDPEstimatorParams(HDPModelParams):
         return self._set_given({"language": value})
 
     def setLemmas(self, value: bool | None) -> Self:
-        """Take words in their dictionary form, as language has it (English by default)."""
+        """Take words in their dictionary form, in the languages given (English by default)."""
         return self._set_given({"lemmas": value})
 
     def setPhrases(self, value: int | str | None) -> Self:

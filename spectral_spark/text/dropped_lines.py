@@ -1,4 +1,4 @@
-"""Lines that are left out of texts: footers, disclaimers and other lines that stand in thousands of documents.
+"""Lines that are left out of texts: footers, disclaimers and other lines that recur in thousands of documents.
 
 A model keeps hashes of them, not the lines, because these are text of the documents.
 """

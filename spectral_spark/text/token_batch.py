@@ -39,7 +39,7 @@ _PLAIN = bytes(range(256)).lower().translate(bytes(32 if _SPACES[byte] else byte
 
 @dataclass(frozen=True, eq=False)
 class Tokens:
-    """Words as they stand in a batch of texts, before any is dropped or normalised.
+    """Words as they are in a batch of texts, before any is dropped or normalised.
 
     Attributes
     ----------
