@@ -25,6 +25,7 @@ NEEDS = {
     "themes": "a file of seeds, such as benchmarks/themes/enron.toml",
     "config": "the TOML file of a run",
     "input": "the archive or folder that run reads",
+    "other": "a working tree of another revision",
 }
 
 
@@ -85,8 +86,8 @@ BENCHMARKS = {benchmark.name: benchmark for benchmark in (
     Benchmark("seeds", "themes of one's own: words kept, and what they cost", ("corpus", "themes")),
     Benchmark("growth", "time per document and memory up to ten million documents", ("histories",)),
     Benchmark("executors", "two executors of one core against one, bytes shuffled", ("histories",)),
-    Benchmark("revisions", "fits of the histories by this revision and by another one", ("histories",)),
-    Benchmark("ingest", "reading the histories, beside another revision"),
+    Benchmark("revisions", "fits of the histories by this revision and by another one", ("histories", "other")),
+    Benchmark("ingest", "reading SPECTRAL_DATA/histories by this revision and by another one", ("other",)),
     Benchmark("stages", "a run from archive to report, the time of every stage", ("config", "input")),
 )}
 
