@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -11,6 +12,7 @@ from pyspark.sql.types import StringType
 from spectral_spark.engine.documents import DocumentColumns
 from spectral_spark.errors import InputError
 from spectral_spark.ingest.text_words import VocabularyCut, add_counted, documents_from_text
+from spectral_spark.ml.local_documents import TEXT, as_table, check_documents, is_local, to_spark
 from spectral_spark.ml.params import SpectralHDPModelParams
 from spectral_spark.ml.vocabulary_discovery import discovered_vocabulary
 from spectral_spark.text.language_tokeniser import LanguageTokeniser
@@ -57,6 +59,13 @@ class DocumentInput(SpectralHDPModelParams):
         """Every column that documents may need."""
         several = self._value("pathCols") or []
         return [*(self._value(name) for name in COLUMN_PARAMS if name != "pathCols"), *several]
+
+    def _on_spark(self, dataset: Any) -> DataFrame:
+        """Documents as a Spark DataFrame; a pandas DataFrame and a list of strings are sent there."""
+        check_documents(dataset)
+        if is_local(dataset):
+            return to_spark(as_table(dataset, self._value("textCol") or TEXT), self._column_names())
+        return dataset
 
     def _prepared(self, frame: DataFrame, *, scoring: bool = False, counter: TextCounter | None = None) -> Prepared:
         """The documents of a frame; while scoring, a missing path column means the root of the tree."""

@@ -29,7 +29,7 @@ from spectral_spark.fit.fitted_topics import FittedTopics
 from spectral_spark.fit.reuse import Reused, reusable
 from spectral_spark.ml import persistence
 from spectral_spark.ml.document_input import DocumentInput, TrainingDocuments, training_documents
-from spectral_spark.ml.local_documents import TEXT, as_table, is_local, is_texts, to_spark
+from spectral_spark.ml.local_documents import TEXT, is_texts
 from spectral_spark.ml.model_writer import ModelWriter
 from spectral_spark.ml.params import AUTO, SpectralHDPParams
 from spectral_spark.ml.topic_updates import TopicUpdates
@@ -39,17 +39,16 @@ from spectral_spark.moments.remembered_files import read_remembered, write_remem
 from spectral_spark.text.text_recipe import TEXT_JSON, TextRecipe
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pyspark.ml.feature import CountVectorizerModel
 
 
 class SpectralHDP(Estimator, DocumentInput, SpectralHDPParams, MLReadable, MLWritable):
     """Topics of a corpus with a document tree, by spectral inference for the Hierarchical Dirichlet Process.
 
-    A fit reads the documents a handful of times: twice to find a small basis, once to collect the moments in it, once
-    for Gibbs sampling, and then once per refinement pass. The driver solves for the topics in between. The same input,
-    settings and seed give the same model, bit for bit, however the data is partitioned.
+    A fit reads the documents about a dozen times: at most eight times to find a small basis, once to collect the
+    moments in it, once for Gibbs sampling, and three times to refine the topics. The driver solves for the topics in
+    between. A corpus of more than six million words is sampled where its documents are, and not refined afterwards. The
+    same input, settings and seed give the same model, bit for bit, however the data is partitioned.
 
     Parameters
     ----------
@@ -62,7 +61,7 @@ class SpectralHDP(Estimator, DocumentInput, SpectralHDPParams, MLReadable, MLWri
         line, or a list of words. Where language is given, its lists are the default. Default english.
     language : Languages of the texts, as codes or names (de,en): their stop words are left out, Chinese and Japanese
         are cut into words, and elided articles are cut off in French, Italian and Catalan.
-    lemmas : Take words in their dictionary form, as language has it (English by default). Default False.
+    lemmas : Take words in their dictionary form, in the languages given (English by default). Default False.
     phrases : Find phrases such as natural gas and take each as one word, natural_gas: at most so many, or all that pass
         a test (auto). None by default.
     minWordLength : Words of textCol with fewer letters are left out. Default 3.
@@ -205,23 +204,22 @@ class SpectralHDP(Estimator, DocumentInput, SpectralHDPParams, MLReadable, MLWri
         -------
         SpectralHDPModel, or a list of them for a list of ``params``.
         """
-        if isinstance(dataset, DataFrame) or not is_local(dataset):
+        if isinstance(dataset, DataFrame):
             return super().fit(dataset, params)
         estimator = self
         if is_texts(dataset) and not self._value("textCol"):
             estimator = self.copy({self.textCol: TEXT})
-        frame = to_spark(as_table(dataset, estimator._value("textCol") or TEXT), estimator._column_names())
-        return super(SpectralHDP, estimator).fit(frame, params)
+        return super(SpectralHDP, estimator).fit(estimator._on_spark(dataset), params)
 
-    def findBasis(self, dataset: DataFrame) -> Basis:
+    def findBasis(self, dataset: Any) -> Basis:
         """Only the passes that find a basis; give it to other fits with ``setBasis``."""
-        with self._documents(dataset) as found:
+        with self._documents(self._on_spark(dataset)) as found:
             return basis_of(
                 found.frame, found.columns, self.fitSettings(), found.words, found.vocab_size, self.progress
             )
 
     def chooseK(
-        self, dataset: DataFrame, ks: "Sequence[int | str]", test: DataFrame | None = None, *, stable: float = STABLE
+        self, dataset: Any, ks: Sequence[int | str], test: Any = None, *, stable: float = STABLE
     ) -> KChoice:
         """Compare numbers of topics: held-out loss, coherence, exclusivity, and how many topics come back.
 
@@ -230,9 +228,9 @@ class SpectralHDP(Estimator, DocumentInput, SpectralHDPParams, MLReadable, MLWri
 
         Parameters
         ----------
-        dataset : DataFrame of documents, as for ``fit``.
+        dataset : documents, as for ``fit``.
         ks : numbers of topics, and "auto" for what the spectrum suggests.
-        test : DataFrame of held-out documents with the same columns; by default, a tenth of ``dataset``.
+        test : held-out documents with the same columns; by default, a tenth of ``dataset``.
         stable : the share of topics that must come back from another seed for a number to be recommended.
 
         Returns
@@ -243,7 +241,8 @@ class SpectralHDP(Estimator, DocumentInput, SpectralHDPParams, MLReadable, MLWri
         if test is not None and self._value("textCol"):
             raise SettingsError("chooseK: `test` needs counted words; with `textCol` leave it out, and a tenth of the "
                                 "documents is held out")
-        with self._documents(dataset) as found:
+        test = None if test is None else self._on_spark(test)
+        with self._documents(self._on_spark(dataset)) as found:
             given = ChoiceInput(found.frame, test, found.columns, found.words, found.vocab_size)
             return choose_k(given, self.fitSettings(), ks, stable=stable, progress=self.progress)
 

@@ -26,7 +26,18 @@ def is_texts(dataset: Any) -> bool:
     if isinstance(dataset, str):
         return True
     sequence = isinstance(dataset, list | tuple | pd.Series | np.ndarray)
-    return sequence and all(text is None or isinstance(text, str) for text in dataset)
+    return sequence and all(_is_text(text) for text in dataset)
+
+
+def check_documents(dataset: Any) -> None:
+    """Refuse what is neither a DataFrame nor texts, such as lists of words."""
+    if is_local(dataset) or hasattr(dataset, "sparkSession"):
+        return
+    what = type(dataset).__name__
+    if isinstance(dataset, list | tuple | pd.Series | np.ndarray):
+        what += f" of {next(type(item).__name__ for item in dataset if not _is_text(item))}"
+    raise InputError(f"documents come as a Spark DataFrame, a pandas DataFrame or a list of strings, not as {what}; "
+                     "join the words of a document with spaces, or give a DataFrame with their counts")
 
 
 def as_table(dataset: Any, text_column: str) -> pd.DataFrame:
@@ -60,6 +71,10 @@ def _arrow(column: pd.Series) -> pa.Array:
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         raise InputError(f"column '{column.name}' mixes values of different types; make them all strings, or all lists "
                          "of strings") from None
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) or _plain(value) is None
 
 
 def _plain(value: Any) -> Any:

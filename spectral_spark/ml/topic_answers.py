@@ -20,7 +20,6 @@ from spectral_spark.ml.answer_sheet import answer_sheet
 from spectral_spark.ml.column_values import column_groups, in_order
 from spectral_spark.ml.document_input import frame_column
 from spectral_spark.ml.exemplar_search import LEAST_WORDS, ancestors_of, find_exemplars
-from spectral_spark.ml.local_documents import TEXT, as_table, is_local, to_spark
 from spectral_spark.ml.share_pass import REPLICATES, Bootstrap, Path, shares_of
 from spectral_spark.ml.topic_inference import TopicInference
 from spectral_spark.tree.node_names import find_node, node_name
@@ -330,11 +329,6 @@ class TopicAnswers(TopicInference):
             "upper": pa.array(found.upper.ravel()), "pValue": pa.array(found.p_value.ravel()),
             "qValue": pa.array(found.q_value.ravel()),
         }))
-
-    def _on_spark(self, dataset: Any) -> DataFrame:
-        if is_local(dataset):
-            return to_spark(as_table(dataset, self._value("textCol") or TEXT), self._column_names())
-        return dataset
 
 
 def _check_level(interval: float) -> None:

@@ -15,7 +15,7 @@ from spectral_spark.evaluate.evaluation import ScoredTopics, completion_loss
 from spectral_spark.ml.document_input import COLUMN_PARAMS
 from spectral_spark.ml.evaluation_column import METADATA_KEY, DocumentEvaluation, add_evaluation
 from spectral_spark.ml.inference import Proportions, add_proportions
-from spectral_spark.ml.local_documents import TEXT, as_table, is_local, is_texts, local_proportions, to_spark
+from spectral_spark.ml.local_documents import TEXT, as_table, check_documents, is_local, is_texts, local_proportions
 from spectral_spark.ml.topic_view import TopicView
 from spectral_spark.refine.fixed_topics import FixedTopics
 from spectral_spark.serve.topic_model import TopicModel
@@ -51,6 +51,7 @@ class TopicInference(TopicView, Model):
         array of shape (n, k)
             For a string or a list of strings.
         """
+        check_documents(dataset)
         if not is_local(dataset):
             return super().transform(dataset, params)
         model = self.copy(params) if params else self
@@ -121,9 +122,7 @@ class TopicInference(TopicView, Model):
             self._inference = Proportions(topics, *node_hashes(spark, fitted.nodes.paths))
         return self._inference
 
-    def logPerplexity(self, dataset: DataFrame) -> float:
+    def logPerplexity(self, dataset: Any) -> float:
         """Document completion in nats per word: proportions from half of a document's words, loss on the others."""
-        if is_local(dataset):
-            dataset = to_spark(as_table(dataset, self._value("textCol") or TEXT), self._column_names())
-        ready = self._prepared(dataset, scoring=True, counter=self._counter)
+        ready = self._prepared(self._on_spark(dataset), scoring=True, counter=self._counter)
         return completion_loss(ready.frame, ready.columns, ScoredTopics.of_model(self.files), seed=self._value("seed"))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from typing_extensions import Self
 
 from spectral_spark.engine.progress import Progress
@@ -65,8 +65,8 @@ class TopicUpdates(TopicWording):
         return self
 
     def update(
-        self, dataset: DataFrame, *, remove: bool = False, skipKnown: bool = False, unseenShare: float = 0.0,
-        cutShare: float = 0.0, replay: DataFrame | None = None, checkpointDir: str | None = None,
+        self, dataset: Any, *, remove: bool = False, skipKnown: bool = False, unseenShare: float = 0.0,
+        cutShare: float = 0.0, replay: Any = None, checkpointDir: str | None = None,
     ) -> Self:
         """A model of the old documents and these or, with ``remove``, of the old documents without these.
 
@@ -74,7 +74,7 @@ class TopicUpdates(TopicWording):
 
         Parameters
         ----------
-        dataset : documents with the columns that the model was fitted to.
+        dataset : documents, in Spark or pandas, with the columns that the model was fitted to.
         remove : take these documents out instead of adding them.
         skipKnown : skip documents that the model already has; otherwise they are refused.
         unseenShare : share of the documents' words that were left out because the vocabulary lacks them.
@@ -88,8 +88,8 @@ class TopicUpdates(TopicWording):
         keep the weights they had, until ``replay`` or a new fit weights them again.
         """
         options = UpdateOptions(remove, skipKnown, unseenShare, checkpointDir, cutShare)
-        ready = self._prepared(dataset, counter=self._counter)
-        again = None if replay is None else self._prepared(replay, counter=self._counter).frame
+        ready = self._prepared(self._on_spark(dataset), counter=self._counter)
+        again = None if replay is None else self._prepared(self._on_spark(replay), counter=self._counter).frame
         fitted = update_topics(
             self._fitted, ready.frame, ready.columns, options, replay=again, progress=self._progress
         )

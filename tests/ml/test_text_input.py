@@ -148,7 +148,9 @@ def test_pandas_and_lists_give_the_model_of_the_spark_table(
     assert again.topicsMatrix().tobytes() == model.topicsMatrix().tobytes()
     from_list = SpectralHDP(k=2, minDocuments=5, **FAST).fit(table["text"].tolist())
     assert from_list.getTextCol() == "text"
-    assert from_list.transform(["bread from the oven", None]).shape == (2, 2)
+    shares = from_list.transform(["bread from the oven", None])
+    assert shares.shape == (2, 2)
+    np.testing.assert_array_equal(from_list.transform(pd.Series(["bread from the oven", np.nan])), shares)
 
 
 def test_several_columns_make_a_path(table: pd.DataFrame, frame: DataFrame) -> None:
@@ -159,11 +161,26 @@ def test_several_columns_make_a_path(table: pd.DataFrame, frame: DataFrame) -> N
     assert len(model.transform(levels)) == 200
 
 
-def test_text_models_are_updated_and_refitted_with_text(model: SpectralHDPModel, spark: SparkSession) -> None:
+def test_text_models_are_updated_with_text_in_spark_and_in_pandas(model: SpectralHDPModel, spark: SparkSession) -> None:
     rows = [(f"new{i}", "coast", "sail boat wind rope wave") for i in range(40)]
     more = model.update(spark.createDataFrame(rows, ["id", "place", "text"]))
     assert more.summary.documents == model.summary.documents + 40
     assert more.transform(["sail"]).shape == (1, 2)
+    again = model.update(pd.DataFrame(rows, columns=["id", "place", "text"]))
+    assert again.topicsMatrix().tobytes() == more.topicsMatrix().tobytes()
+
+
+@pytest.mark.parametrize(("documents", "what"), [
+    ([["sail", "boat"], ["bread"]], "list of list"),
+    ({"text": ["sail boat"]}, "dict"),
+    (None, "NoneType"),
+    (np.ones((3, 2)), "ndarray of ndarray"),
+])
+def test_documents_of_another_kind_are_refused(model: SpectralHDPModel, documents: Any, what: str) -> None:
+    estimator = SpectralHDP(k=2, textCol="text")
+    for use in (estimator.fit, estimator.findBasis, model.transform, model.update, model.refit, model.exemplars):
+        with pytest.raises(InputError, match=f"not as {what}; join the words"):
+            use(documents)
 
 
 def test_what_text_cannot_be(table: pd.DataFrame, frame: DataFrame, vectors: DataFrame) -> None:
