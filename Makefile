@@ -36,7 +36,7 @@ help:
 	@echo "make test      set up, then lint, test everything, and run a few tests on the oldest Spark (ARGS='-k name' to select)"
 	@echo "make check     lint and the fast tests, in under three minutes"
 	@echo "make test-spark  the tests on another version of Spark: SPARK=3.5, 4.0, 4.1, 4.2 or 4.3 (ARGS='-m smoke' for a few)"
-	@echo "make test-platforms  the tests of HDFS, YARN and object stores, which need Maven"
+	@echo "make test-platforms  the tests of HDFS, YARN, object stores and Connect, which need Maven"
 	@echo "make lint      ruff, import contracts and mypy"
 	@echo "make docs      build the documentation in out/site; a broken link or reference fails"
 	@echo "make notebook  execute docs/notebooks/*.ipynb and keep what they show"

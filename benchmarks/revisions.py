@@ -65,6 +65,7 @@ def fitted(tree: Path, arguments: argparse.Namespace, bench: SparkBench, setting
         tree_losses = [found["tree"] for found in lost]
         return {
             **{name: float(np.mean([fit[name] for fit in fits])) for name in fits[0]},
+            "documents": fits[0]["documents"],
             **{name: float(np.mean([found[name] for found in lost])) for name in lost[0]},
             "lowest": min(tree_losses), "highest": max(tree_losses), "load": load,
         }

@@ -34,11 +34,12 @@ from spectral_spark.engine.whole_counts import (
     narrow,
     wide,
 )
-from spectral_spark.engine.word_sweeps import BLOCK_WORDS, WordSweeps, block_lengths, joined_lengths
+from spectral_spark.engine.word_sweeps import WordSweeps, block_lengths, joined_lengths
 from spectral_spark.refine.corpus_gibbs import DocumentLengths
 from spectral_spark.refine.word_topics import SweepKernel, WordBlock, sum_shapes, word_blocks
 
 DIRECT_BYTES = 192 << 20         # counts that the driver fetches from all tasks; beyond, executors add them first
+BLOCK_WORDS = 1 << 21            # the priors of a node are added up for every word of a block: the larger, the fewer
 _log = logging.getLogger(__name__)
 _WORDS = ("starts", "words", "nodes", "streams", "topics", "lengths")
 _SCHEMA = ", ".join(f"{name} binary" for name in _WORDS) + ", " + SCHEMA

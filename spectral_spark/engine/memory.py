@@ -12,6 +12,8 @@ from spectral_spark.errors import CapacityError
 
 GIB = 1 << 30
 SMALL_WORKER = 512 << 20         # bytes: of smaller workers most is an estimate of what Python itself takes
+MOST_KNOWN = 50_000_000          # documents that a model knows one by one: 600 MB on the driver
+_BYTES_PER_DOCUMENT, _BYTES_PER_WORD = 32, 24       # at the peak, with the copies that sorting and joining them take
 
 
 @dataclass(frozen=True)
@@ -31,34 +33,41 @@ class MemoryNeed:
 
 
 def memory_need(
-    vocab_size: int, basis_size: int, k: int | None = None, nodes: int = 1, *, third: bool = True
+    vocab_size: int, basis_size: int, k: int | None = None, nodes: int = 1, *, third: bool = True, held: int = 0
 ) -> MemoryNeed:
     """Estimated from the sizes: d·p for the basis and the word sums, p³/6 for the third moment, d·k for topics.
 
-    ``third`` tells whether the third moment is collected.
+    ``third`` tells whether the third moment is collected; ``held`` are the bytes of documents on the driver.
     """
     d, p, topics = vocab_size, basis_size, k or basis_size // 2
     words, cube = 8 * d * p, 8 * p**3 // 6
     if not third:
         squares, statistics = 8 * p * p, 8 * d * topics
         return MemoryNeed(
-            8 * words + 6 * statistics + 12 * squares + (600 << 20),
+            8 * words + 6 * statistics + 12 * squares + (500 << 20) + held,
             max(2 * words + 6 * squares, 8 * statistics) + 8 * nodes * p + (200 << 20), max(words, statistics),
         )
     worker = 2 * words + 3 * cube + 8 * nodes * p + (200 << 20)
     pairs = 8 * 1024 * p * p                    # products of pairs of columns for a block of words, in two threads
-    driver = 5 * words + 4 * 8 * d * topics + 8 * p**3 * 5 + pairs + (300 << 20)
+    driver = 5 * words + 4 * 8 * d * topics + 8 * p**3 * 5 + pairs + (440 << 20) + held
     return MemoryNeed(driver, worker, words)
 
 
+def held_bytes(documents: int, words: int) -> int:
+    """What the driver holds of so many documents during a fit: who they are, and the words that it samples."""
+    return _BYTES_PER_DOCUMENT * (documents if documents <= MOST_KNOWN else 0) + _BYTES_PER_WORD * words
+
+
 def check_memory(
-    documents: int, vocab_size: int, basis_size: int, spark: Any, *, k: int | None = None, third: bool = True
+    documents: int, vocab_size: int, basis_size: int, spark: Any, *, k: int | None = None, third: bool = True,
+    held: int = 0,
 ) -> MemoryNeed:
     """Refuse a fit that this machine cannot hold, and say by how much and what to change.
 
     In local mode the Python workers share the machine with the driver, so their memory is added.
     """
-    need, free = memory_need(vocab_size, basis_size, k if not third else None, third=third), available_memory()
+    need = memory_need(vocab_size, basis_size, k if not third else None, third=third, held=held)
+    free = available_memory()
     workers = local_workers(spark)
     total = need.driver + workers * need.worker
     if total > free:

@@ -10,12 +10,14 @@ from pyspark.sql import functions as F
 from pyspark.storagelevel import StorageLevel
 
 from spectral_spark.engine.kept_rows import keep_rows
+from spectral_spark.engine.spark_connect import is_connect
 from spectral_spark.engine.spark_versions import to_arrow
 from spectral_spark.engine.sparse_rows import gathered, whole
 from spectral_spark.engine.tree_sum import State, TreeSum
 
 PART_BYTES = 4 << 20
 FETCH_BYTES = 64 << 20          # the JVM holds about four copies of what it hands over
+MESSAGE_BYTES = 24 << 20        # under Spark Connect all of it may come in one message, which must stay below 128 MB
 ROW_SCHEMA = "level int, position int, name string, part int, shape array<int>, data binary"
 _ARROW_SCHEMA = pa.schema([
     ("level", pa.int32()), ("position", pa.int32()), ("name", pa.string()), ("part", pa.int32()),
@@ -61,7 +63,8 @@ def sum_by_row_blocks(partials: DataFrame, reducers: int, state_bytes: int, top:
             return assemble([to_arrow(summed)], top)
         parts = summed.agg(F.max("part")).first()
         last = int(parts[0]) if parts is not None and parts[0] is not None else 0
-        step = max(1, FETCH_BYTES * (last + 1) // max(state_bytes, 1))
+        most = MESSAGE_BYTES if is_connect(summed.sparkSession) else FETCH_BYTES
+        step = max(1, most * (last + 1) // max(state_bytes, 1))
         starts = range(0, last + 1, step)
         return assemble((to_arrow(summed.filter(F.col("part").between(at, at + step - 1))) for at in starts), top)
     finally:

@@ -11,10 +11,10 @@ import numpy as np
 
 from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.refine.corpus_gibbs import DocumentLengths
+from spectral_spark.refine.topic_counts import thread_number
 from spectral_spark.refine.word_topics import SweepKernel, WordBlock, word_blocks
 
 BLOCK_WORDS = 1 << 20
-_THREADS_BYTES = 256 << 20   # of the sums of all threads together
 
 
 class WordSweeps(ABC):
@@ -49,7 +49,7 @@ class DriverSweeps(WordSweeps):
 
     def sweep(self, kernel: SweepKernel, shared: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         cells = shared["likelihood"].size + shared["prior"].size
-        threads = max(1, min(self._threads, len(self._blocks), _THREADS_BYTES // (8 * cells)))
+        threads = thread_number(min(self._threads, len(self._blocks)), cells, np.int64)
         sums = [kernel.start(shared) for _ in range(threads)]
 
         def part(number: int) -> list[WordBlock]:
@@ -59,7 +59,7 @@ class DriverSweeps(WordSweeps):
             parts = list(pool.map(part, range(threads)))
         for number, blocks in enumerate(parts):
             self._blocks[number::threads] = blocks
-        total = sums[0].arrays()
+        total = {name: array.astype(np.int64, copy=False) for name, array in sums[0].arrays().items()}
         for other in sums[1:]:
             for name, array in other.arrays().items():
                 total[name] += array

@@ -34,7 +34,9 @@ def hadoop_file_system(uri: str) -> tuple[fs.FileSystem, str] | None:
         check_reachable(scheme, inside, configuration)
         handler.open(inside)
     except StoreError as error:
-        raise StoreError(f"cannot reach '{uri}': {error}") from None
+        why = str(error).removeprefix(f"'{inside}': ")      # which was named already
+        hint = "; outside Amazon EMR its scheme is s3a" if scheme == "s3" else ""
+        raise StoreError(f"cannot reach '{uri}': {why}{hint}") from None
     except OSError as error:
         raise InputError(f"cannot reach '{uri}': {error}") from None
     return fs.PyFileSystem(handler), inside.rstrip("/") or inside

@@ -20,6 +20,7 @@ from spectral_spark.files.without_spark import arrow_file_system
 
 AnyPath = str | os.PathLike[str]
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):/")
+_BUCKETS = {"s3", "s3a", "s3n", "gs", "gcs", "abfs", "abfss", "wasb", "wasbs"}
 
 
 def resolve(path: AnyPath) -> tuple[fs.FileSystem, str]:
@@ -27,6 +28,8 @@ def resolve(path: AnyPath) -> tuple[fs.FileSystem, str]:
     text = os.fspath(path)
     _check_text(text)
     scheme = _SCHEME.match(text)
+    if scheme:
+        _check_address(text, scheme[1])
     if scheme and scheme[1] != "file":
         if found := hadoop_file_system(text):
             return found
@@ -139,6 +142,13 @@ def _check_text(text: str) -> None:
         text.encode()
     except UnicodeEncodeError:
         raise InputError(f"the path {text!r} is not valid UTF-8; rename the file or directory") from None
+
+
+def _check_address(text: str, scheme: str) -> None:
+    if scheme != scheme.lower():                            # Hadoop tells them apart
+        raise InputError(f"'{text}': write its scheme in lower case, '{scheme.lower()}:'")
+    if scheme in _BUCKETS and not re.match(r"[^/]+://[^/]", text):
+        raise InputError(f"'{text}' names no bucket; write {scheme}://BUCKET/PATH")
 
 
 def _check_local(inside: str) -> None:

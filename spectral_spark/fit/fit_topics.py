@@ -12,7 +12,7 @@ from spectral_spark.engine.checkpoints import Checkpoints, DirectoryCheckpoints,
 from spectral_spark.engine.choose_corpus import open_documents
 from spectral_spark.engine.corpus import CountedCorpus
 from spectral_spark.engine.documents import DocumentColumns, inspect_documents
-from spectral_spark.engine.memory import check_memory
+from spectral_spark.engine.memory import check_memory, held_bytes
 from spectral_spark.engine.pack_counts import PackSettings
 from spectral_spark.engine.progress import Progress
 from spectral_spark.errors import InputError
@@ -73,7 +73,8 @@ def fit_topics(
     k = None if settings.k == "auto" else int(settings.k)
     check_seeds(settings, vocabulary)
     third = settings.collects_third(width, source.words) if basis is None else settings.collects_third(width - 1)
-    need = check_memory(source.rows, source.vocab_size, width, frame.sparkSession, k=k, third=third)
+    held = held_bytes(source.rows, settings.search_words(k or width // 2, source.words))
+    need = check_memory(source.rows, source.vocab_size, width, frame.sparkSession, k=k, third=third, held=held)
     key = run_key(source.fingerprint, source.vocab_size, settings.as_dict(), words, basis.fingerprint if basis else "",
                   __version__)
     checkpoints = DirectoryCheckpoints(checkpoint_dir, key) if checkpoint_dir else Checkpoints()

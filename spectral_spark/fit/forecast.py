@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from spectral_spark.engine.choose_corpus import DRIVER_ENTRIES, driver_holds
-from spectral_spark.engine.memory import MemoryNeed, memory_need
+from spectral_spark.engine.memory import MemoryNeed, held_bytes, memory_need
+from spectral_spark.engine.pack_counts import BLOCK_DOCUMENTS
 from spectral_spark.engine.packing import shard_count, task_count
 from spectral_spark.fit.fit_settings import AUTO_BASIS, FitSettings
 from spectral_spark.fit.kernel_costs import CorpusSize, KernelCosts, measure_kernels
@@ -30,13 +31,18 @@ class SparkRates:
 
     Attributes
     ----------
-    warm_up : what the first fit of a session takes longer: compiling, importing, starting Python workers.
+    warm_up, worker_warm_up : what the first fit of a session takes longer, compiling and importing; and what the start
+        of Python workers adds.
     job : one Spark job, from its start to its end, with nothing to do.
     read_entry : reading and hashing one (word, count) entry of a document on the JVM.
     pack_entry, pack_document : sorting, moving to Python and packing an entry, a document.
     fetch_entry, fetch_document : the same where the driver fetches and packs them.
     scan_byte : moving a packed byte from the cache to a Python worker.
     ship_byte : a byte of a partial sum from a worker to the driver; broadcast_byte : a byte to an executor.
+    early_sweeps : what all sweeps of a search take, in units of the last ones: documents have more topics at first.
+    swept_word : moving a word and its topic to Python and back, in every sweep over all words.
+    state_byte : making, filling and adding a byte of the sums of one shard.
+    kept_word, scan_document : a word of the sample that stays with the model, and finding it among so many documents.
     further_thread, further_sampler : what each thread of the driver beyond the first adds to its speed; in sampling.
     group_moments : what the moments of the groups of a tree add to a pass over third moments, as a share.
     solve : seconds of the driver's solve of a tensor of up to 100 topics; beyond, they grow with the fourth power of k.
@@ -44,16 +50,22 @@ class SparkRates:
     dense : for a multiplication in the tall matrices of the basis.
     """
 
-    warm_up: float = 8.0
+    warm_up: float = 3.0
+    worker_warm_up: float = 5.0
     job: float = 0.3
     read_entry: float = 6e-8
     pack_entry: float = 4.5e-7
     pack_document: float = 3.2e-5
-    fetch_entry: float = 3.5e-7
-    fetch_document: float = 2.4e-5
+    fetch_entry: float = 2.5e-7
+    fetch_document: float = 1.7e-5
     scan_byte: float = 3e-9
     ship_byte: float = 8e-9
     broadcast_byte: float = 6e-9
+    early_sweeps: float = 1.6
+    swept_word: float = 8e-8
+    state_byte: float = 1e-9
+    kept_word: float = 2.5e-6
+    scan_document: float = 5e-7
     further_thread: float = 0.3
     further_sampler: float = 0.7
     group_moments: float = 0.6
@@ -105,7 +117,9 @@ def forecast(
     on_driver = driver_holds(driver_entries, size.documents * size.distinct_words, size.vocab_size)
     fit = _PlannedFit(size, settings, _Machine(size, cores, executors, rates, on_driver), costs)
     passes = (*fit.spectral(), *fit.sampling(), *fit.refining())
-    return Forecast(passes, memory_need(size.vocab_size, fit.columns, fit.k, size.nodes, third=fit.third), cores)
+    held = held_bytes(size.documents, settings.search_words(fit.k, size.tokens))
+    need = memory_need(size.vocab_size, fit.columns, fit.k, size.nodes, third=fit.third, held=held)
+    return Forecast(passes, need, cores)
 
 
 @dataclass(frozen=True)
@@ -136,12 +150,13 @@ class _Machine:
     def one_pass(self, name: str, per_document: float, state: int, shared: int, share: float = 1.0) -> PassForecast:
         """A pass over a share of the documents, with so many bytes of partial sums and of broadcasts."""
         n, cores, rates = self.size.documents, self.cores, self.rates
+        adding = rates.state_byte * state * shard_count(n)
         if self.on_driver:
-            return PassForecast(name, share * n * per_document / self.threads, "kernel")
+            return PassForecast(name, share * n * per_document / self.threads + adding, "kernel")
         return _slowest(name, {
             "kernel": share * n * per_document / cores,
             "moving documents": share * (self.entries * 4 + n * 20) * rates.scan_byte / cores,
-            "shipping partial sums": self._shipping(state * task_count(shard_count(n), cores)),
+            "shipping partial sums": self._shipping(state * task_count(shard_count(n), cores)) + adding / cores,
             "broadcast": self._broadcast(shared),
             "starting jobs": rates.job,
         })
@@ -155,14 +170,22 @@ class _Machine:
             seconds = 3 * rates.job + packing / self.cores
         return PassForecast("pack", seconds, "packing")
 
+    def sampled(self, words: float) -> PassForecast:
+        """Fetching a sample of so many words, which takes the place of third moments and stays with the model."""
+        seconds = self.rates.kept_word * min(words, self.size.tokens)
+        if not self.on_driver:
+            seconds += self.rates.job + self.rates.scan_document * self.size.documents
+        return PassForecast("sample", seconds, "reading")
+
     def sweeps(self, sweeps: int, k: int, costs: KernelCosts) -> PassForecast:
         """Sweeps over all words; on executors, each takes every word and its topic to Python and back."""
         words, cells, rates, cores = self.size.tokens, self.size.vocab_size * k, self.rates, self.cores
         if self.on_driver:
-            return PassForecast("sampling all", sweeps * words * costs.sweep / self.samplers, "sampling")
+            drawing = sweeps * words * rates.early_sweeps * costs.sweep
+            return PassForecast("sampling all", drawing / self.samplers, "sampling")
         one = _slowest("sampling all", {
-            "sampling": words * costs.sweep / cores,
-            "moving documents": 2 * (words * 3 + self.size.documents * 16) * rates.scan_byte / cores,
+            "sampling": words * rates.early_sweeps * costs.sweep / cores,
+            "moving documents": words * rates.swept_word / cores,
             "shipping partial sums": self._shipping(
                 3 * min(cells * task_count(shard_count(self.size.documents), cores), words)
             ),
@@ -208,18 +231,23 @@ class _PlannedFit:
 
     @property
     def _checked(self) -> float:
-        """The share of the documents that candidates and finished topics are tried on."""
-        return min(1.0, CHECKED_DOCUMENTS / max(self.size.documents, 1))
+        """The share of the documents that candidates and finished topics are tried on: a block of each shard at least.
+        """
+        n = self.size.documents
+        return min(1.0, max(CHECKED_DOCUMENTS, BLOCK_DOCUMENTS * shard_count(n)) / max(n, 1))
 
     def spectral(self) -> Iterator[PassForecast]:
         """From the documents to the solved topics."""
         machine, costs, rates, settings = self.machine, self.costs, self.machine.rates, self.settings
         d, p = self.size.vocab_size, self.columns
         words = 8 * d * p
-        yield PassForecast("warm-up", rates.warm_up, "warming up")
+        workers = 0.0 if machine.on_driver else rates.worker_warm_up
+        yield PassForecast("warm-up", rates.warm_up + workers, "warming up")
         yield PassForecast("inspect", rates.job + machine.entries * rates.read_entry / machine.cores, "reading")
         yield machine.packing()
-        passes = settings.range_passes_at_most(p, self.size.tokens)
+        if not self.third:
+            yield machine.sampled(third_words(p))
+        passes = settings.range_passes_at_most(p, self.size.tokens if self.third else third_words(p))
         for number in range(1, passes + 1):
             yield machine.one_pass(f"range {number}", costs.range, words, words) if self.third else PassForecast(
                 f"range {number}", self._sampled * self.size.documents * costs.range / machine.threads, "kernel"
@@ -249,12 +277,13 @@ class _PlannedFit:
         if not settings.explores:
             return
         searched, everywhere = settings.search_words(k, tokens), settings.samples_all(tokens)
-        draws = GibbsSettings(settings.sweeps(tokens), only_search=everywhere).draws(k, searched)
+        planned = GibbsSettings(settings.sweeps(tokens), only_search=everywhere)
+        draws = planned.draws(k, searched)
         entries = machine.entries * searched / max(tokens, 1)
         fetching = 0.0 if machine.on_driver else machine.rates.job + entries * machine.rates.read_entry
-        cells = settings.sweeps(tokens) * self.size.vocab_size * k
-        drawing = (draws * self.costs.sweep + cells * self.costs.sweep_cell) / machine.samplers
-        yield PassForecast("sampling", fetching + drawing, "sampling")
+        cells = planned.topic_sweeps(k, searched) * self.size.vocab_size
+        drawing = (machine.rates.early_sweeps * draws * self.costs.sweep + cells * self.costs.sweep_cell)
+        yield PassForecast("sampling", fetching + drawing / machine.samplers, "sampling")
         if everywhere:
             yield machine.sweeps(settings.corpus_sweeps(tokens), k, self.costs)
 

@@ -17,6 +17,7 @@ from spectral_spark.fit.fit_settings import SAMPLE_WORDS, FitSettings
 from spectral_spark.fit.fitted_topics import Topics
 from spectral_spark.refine.backend import backend_name
 from spectral_spark.refine.corpus_gibbs import CorpusSampler
+from spectral_spark.refine.cut_tree import CutTree
 from spectral_spark.refine.gibbs import DocumentSample, GibbsSampler
 from spectral_spark.refine.gibbs_settings import GibbsSettings
 from spectral_spark.refine.refine_settings import RefineSettings
@@ -28,22 +29,26 @@ SETTLED_BLUR = 0.3          # of initial topics that the moments determine, chos
 
 def sample_topics(start: Topics, corpus: CountedCorpus, settings: FitSettings, run: FitRun) -> RefineState:
     """The state that refinement continues from: the topics as they are, or after Gibbs sampling if asked for."""
-    state = start_state(start, corpus, settings)
     if not settings.explores:
-        return state
-    found, concentration = _after_sampling(state, corpus, settings, run)
+        return start_state(start, corpus, settings)
+    found, concentration = _after_sampling(start_state(start, corpus, settings, nodes=False), corpus, settings, run)
     if not settings.samples_all(corpus.tokens):
         return found
     return _after_sweeps(found, concentration, corpus, settings, run)
 
 
-def start_state(start: Topics, corpus: CountedCorpus, settings: FitSettings) -> RefineState:
-    """Topics as the state that sampling and refinement work on."""
+def start_state(start: Topics, corpus: CountedCorpus, settings: FitSettings, *, nodes: bool = True) -> RefineState:
+    """Topics as the state that sampling and refinement work on.
+
+    Without ``nodes``, all nodes have the proportions of the corpus: sampling learns its own from the first sweep on.
+    """
     tree = corpus.census.tree
+    cut = None if nodes else CutTree.of_root(tree.parent, tree.level)
+    proportions = start.node_proportions if nodes else start.weights[None]
     return RefineState.start(
         start.topics, start.weights, tree.parent, tree.level, float(corpus.tokens), float(corpus.documents),
-        node_proportions=_smoothed(start.node_proportions), concentrations=start_concentrations(settings, tree.depth),
-        node_weight=group_weights(corpus.census, settings.group_balance), seeds=start.seeds,
+        node_proportions=_smoothed(proportions), concentrations=start_concentrations(settings, tree.depth),
+        node_weight=group_weights(corpus.census, settings.group_balance), seeds=start.seeds, cut=cut,
     )
 
 
@@ -122,7 +127,10 @@ def _after_sweeps(
         started = time.perf_counter()
         with (run.progress.watch(corpus.packed.spark, f"sampling all, {sweeps} sweeps"),
               closing(corpus.packed.word_sweeps()) as words):
-            sampler = CorpusSampler(start, concentration, sweeps, words.lengths(), options, seed=settings.seed)
+            sampler = CorpusSampler(
+                start, concentration, sweeps, words.lengths(), options, seed=settings.seed,
+                all_nodes=not settings.passes(corpus.tokens), threads=driver_threads(corpus.packed.spark),
+            )
             for sweep in range(sweeps):
                 sampler.finish(words.sweep(sampler.kernel, sampler.shared()))
                 run.progress.advance((sweep + 1) / sweeps)

@@ -1,13 +1,12 @@
 """Remember: what a model keeps of its documents for later updates, which documents they are and a sample of them."""
 
 from spectral_spark.engine.corpus import Corpus, CountedCorpus
+from spectral_spark.engine.memory import MOST_KNOWN
 from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.gibbs_step import sample_rounds
 from spectral_spark.moments.kept_sample import KeptSample
 from spectral_spark.moments.known_documents import BYTES_PER_DOCUMENT, KnownDocuments
-
-MOST_KNOWN = 50_000_000         # documents: 600 MB on the driver
 
 
 def known_documents(corpus: CountedCorpus, run: FitRun) -> KnownDocuments | None:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from spectral_spark.engine.corpus import CountedCorpus
 from spectral_spark.errors import InputError
 from spectral_spark.fit.concentration_search import score_candidates
@@ -57,26 +59,31 @@ def solve_moments(
     is therefore taken, and candidates are tried only if it has no solution.
     """
     refined = settings.refines and (refined or corpus is not None)
+    sampled = corpus is not None and settings.explores
     third = None if moments.has_third else third_documents(moments, sample, settings.solver, corpus, run)
     if settings.concentrations != "auto":
         given = settings.concentrations
         concentrations: str | list[float] = given if isinstance(given, str) else _for_tree(list(given), moments)
         solution = _solve(moments, settings, concentrations, third, refined=refined)
         last = (solution.concentrations or (DOCUMENT_CONCENTRATION,))[-1]
-        return _solved(moments, solution, last, printed=settings.printed)
+        return _solved(moments, solution, last, printed=settings.printed, sampled=sampled)
     if corpus is None or not settings.scores_candidates:
         try:
             name, candidate = _unscored(moments, settings)
             solution = _tried(candidate, moments, settings, third, refined=refined)
             unscored = {"concentrations_chosen": name}
-            return _solved(moments, solution, DOCUMENT_CONCENTRATION, unscored, printed=settings.printed)
+            return _solved(
+                moments, solution, DOCUMENT_CONCENTRATION, unscored, printed=settings.printed, sampled=sampled
+            )
         except InputError:
             if corpus is None:
                 raise
     best = _best_candidate(moments, settings, corpus, run, third)
     chosen = best.chosen()
     report = {"concentration_scores": best.scores, "concentrations_chosen": chosen.name}
-    return _solved(moments, chosen.solution, chosen.document_concentration, report, printed=settings.printed)
+    return _solved(
+        moments, chosen.solution, chosen.document_concentration, report, printed=settings.printed, sampled=sampled
+    )
 
 
 def _unscored(moments: MomentState, settings: FitSettings) -> tuple[str, "_Candidate"]:
@@ -266,10 +273,14 @@ def _for_tree(given: list[float], moments: MomentState) -> list[float]:
 
 def _solved(
     moments: MomentState, solution: TopicSolution, document_concentration: float, report: dict[str, Any] | None = None,
-    *, printed: bool = False,
+    *, printed: bool = False, sampled: bool = False,
 ) -> Solved:
-    """Topics are smoothed with the corpus mean, but not as the paper prints them."""
-    proportions = node_proportions(moments.node_means(), solution)
+    """Topics are smoothed with the corpus mean, but not as the paper prints them. Gibbs sampling, if it follows, learns
+    the proportions of the nodes from its first sweep on, so those of the moments are not computed."""
+    if sampled:
+        proportions = np.broadcast_to(solution.weights, (len(moments.census.tree), solution.k))
+    else:
+        proportions = node_proportions(moments.node_means(), solution)
     smooth = solution.topics if printed else smoothed_topics(solution.topics, moments.mean_words())
     topics = Topics(
         smooth, solution.weights, proportions, solution.concentrations or (), document_concentration, report or {}

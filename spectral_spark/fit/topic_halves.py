@@ -119,7 +119,7 @@ def _sampled(words: CountBatch, tree: DocumentTree, seed: int) -> RefineState:
     )
     for _ in range(SWEEPS):
         sampler.sweep()
-    return sampler.state()
+    return sampler.state().with_all_nodes()
 
 
 def _start(words: CountBatch) -> np.ndarray:

@@ -63,14 +63,27 @@ def _numbers(batch: pa.RecordBatch) -> tuple[pa.Array, np.ndarray]:
     terms, counts = (column.flatten().to_numpy(zero_copy_only=False).astype("<i4") for column in lists)
     ends = lists[0].offsets.to_numpy() - lists[0].offsets[0].as_py()
     ids, words = terms.tobytes(), counts.tobytes()
-    named = (batch.column(name).to_pylist() for name in ("doc_id", "path", "split"))
-    digests = []
-    start = 0
-    for doc_id, path, split, end in zip(*named, (4 * ends[1:]).tolist(), strict=True):
-        head = "".join([f"{len(part)}:{part}" for part in (doc_id, split, *path)]).encode()
-        digests.append(hashlib.sha256(b"%d|%s|%b%b" % (len(path), head, ids[start:end], words[start:end])).digest())
+    digests, start = [], 0
+    for head, end in zip(_heads(batch), (4 * ends[1:]).tolist(), strict=True):
+        digests.append(hashlib.sha256(head + ids[start:end] + words[start:end]).digest())
         start = end
     limbs = np.frombuffer(b"".join(digests), ">u4").reshape(-1, _LIMBS).astype(np.int64)
     tokens = np.diff(np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))[ends])
     ones = np.ones(len(tokens), np.int64)
     return batch.column("split"), np.column_stack([ones, tokens, np.diff(ends), limbs])
+
+
+def _heads(batch: pa.RecordBatch) -> Iterator[bytes]:
+    """Number of path parts, then id, split and path parts of every document, each after its number of characters."""
+    sizes = batch.column("path").value_lengths().to_pylist()
+    named = (_with_lengths(batch.column(name)).to_pylist() for name in ("doc_id", "split"))
+    parts, start = _with_lengths(batch.column("path").flatten()).to_pylist(), 0
+    for doc_id, split, size in zip(*named, sizes, strict=True):
+        yield b"%d|%b%b%b|" % (size, doc_id, split, b"".join(parts[start : start + size]))
+        start += size
+
+
+def _with_lengths(texts: pa.Array) -> pa.Array:
+    """Every text after its number of characters, as bytes."""
+    lengths = pc.utf8_length(texts).cast(pa.string())
+    return pc.binary_join_element_wise(lengths, texts.cast(pa.string()), ":").cast(pa.binary())

@@ -96,15 +96,17 @@ class WordCounter:
                   for name, kind in zip(DOCUMENT_SCHEMA.names, DOCUMENT_SCHEMA.types, strict=True)}
         words = (self._of_text(column, state) if column["words"].null_count == batch.num_rows
                  else _of_lists(column["words"], column["counts"], numbers))
-        problem = pc.coalesce(column["problem"], _where(words.damaged, "unreadable"))
+        problem = pc.coalesce(column["problem"], reason_where(words.damaged, "unreadable"))
         if self.rules.paths_checked:
             missing = _path_missing(column["path"], parts=not self.rules.null_parts_named)
-            problem = pc.coalesce(problem, _where(missing, "null_path"))
+            problem = pc.coalesce(problem, reason_where(missing, "null_path"))
         lengths = words.lengths
-        short = pc.coalesce(_where(lengths == 0, "empty"), _where(lengths < self.rules.min_tokens, "too_short"))
+        short = pc.coalesce(reason_where(lengths == 0, "empty"),
+                            reason_where(lengths < self.rules.min_tokens, "too_short"))
         usable = problem.is_null().to_numpy(zero_copy_only=False) & (lengths >= max(self.rules.min_tokens, 1))
-        state.add(words.bags(len(numbers)), usable)
-        hashes, counts = words.columns(numbers.hashes, ordered=self.rules.ordered)
+        bags = words.bags(len(numbers))
+        state.add(bags, usable)
+        hashes, counts = words.columns(bags, numbers.hashes, ordered=self.rules.ordered)
         whole, key = self._keys(column, words, numbers)
         ready = [column["doc_id"].cast(pa.string()), column["path"].cast(pa.list_(pa.string())), hashes, counts,
                  pa.array(lengths), whole, key, problem, short]
@@ -130,10 +132,8 @@ class WordCounter:
             return pa.nulls(len(words.lengths), pa.binary()), pa.nulls(len(words.lengths), pa.binary())
         key = column["text_key"]
         if key.null_count:
-            if column["text"].null_count < len(column["text"]):
-                contents = plain_contents(TextBytes.of(column["text"]))
-            else:
-                contents = words.contents(numbers)
+            as_text = column["text"].null_count < len(column["text"])
+            contents = plain_contents(TextBytes.of(column["text"])) if as_text else words.contents(numbers)
             key = pc.coalesce(key, pa.array([_digest(content) for content in contents], pa.binary()))
         return pc.coalesce(column["whole_key"], key), key
 
@@ -210,7 +210,7 @@ def _path_missing(paths: pa.Array, *, parts: bool) -> np.ndarray:
     return missing | (np.bincount(np.repeat(np.arange(len(paths)), sizes), bad, len(paths)) > 0)
 
 
-def _where(mask: np.ndarray, reason: str) -> pa.Array:
+def reason_where(mask: np.ndarray, reason: str) -> pa.Array:
     """The reason where the mask is set, null elsewhere."""
     return pc.if_else(pa.array(mask), pa.scalar(reason), pa.scalar(None, pa.string()))
 

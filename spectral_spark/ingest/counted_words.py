@@ -1,15 +1,24 @@
 """The documents with their words counted: tokenised once, screened, and with phrases joined."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spectral_spark.engine.spark_versions import frame_from_arrow
 from spectral_spark.errors import InputError
 from spectral_spark.files.spark_paths import Workplace
 from spectral_spark.ingest.count_words import CountRules, count_words
-from spectral_spark.ingest.filtering import Screened, screen
+from spectral_spark.ingest.counted_files import CountedFiles, counted_files
+from spectral_spark.ingest.driver_holdout import DriverDocuments, sums_of
+from spectral_spark.ingest.driver_screening import reasons_on_driver, tally
+from spectral_spark.ingest.driver_words import DriverWords
+from spectral_spark.ingest.executor_holdout import ExecutorDocuments
+from spectral_spark.ingest.filtering import DUPLICATE, UNKNOWN, Screened, screen, screened
 from spectral_spark.ingest.find_phrases import find_phrases, statistics_with_phrases, with_phrases
+from spectral_spark.ingest.holdout import Documents
 from spectral_spark.ingest.ingest_settings import IngestSettings
 from spectral_spark.ingest.readers.source import Source, readable_input
 from spectral_spark.ingest.saved_vocabulary import known_words
@@ -33,13 +42,13 @@ class CountedWords:
     Attributes
     ----------
     screened : the usable documents, and how many were dropped.
-    statistics : ``hash, term, documents, occurrences``.
+    documents : the same documents, and the statistics of their words, for choosing the vocabulary.
     recipe : how text became words, phrases included.
     salt : of the hashes.
     """
 
     screened: Screened
-    statistics: DataFrame
+    documents: Documents[Any]
     recipe: TextRecipe
     salt: int
 
@@ -65,30 +74,64 @@ def _counted(
     )
     counted = count_words(source, recipe, rules).withColumn("row", F.monotonically_increasing_id())
     with readable_input(settings.input):
-        counted.write.parquet(work.part("counted"))
+        # dictionaries would be tried on hashes and keys, of which hardly two are the same
+        counted.write.option("parquet.enable.dictionary", "false").parquet(work.part("counted"))
     counted = spark.read.schema(counted.schema).parquet(work.readable("counted"))
-    screened = screen(counted, settings, work, source.two_keys)
+    files = None if rules.ordered else counted_files(work)
+    if files is None:
+        return _on_executors(counted, source, settings, work, recipe, rules)
+    return _on_driver(counted, files, source, settings, recipe, salt)
+
+
+def _on_driver(
+    counted: DataFrame, files: CountedFiles, source: Source, settings: IngestSettings, recipe: TextRecipe, salt: int
+) -> CountedWords:
+    """The driver decides what is used, and adds up the words; Spark only reads what is left."""
+    table = files.documents(UNKNOWN if settings.missing_path == UNKNOWN else None)
+    reasons = reasons_on_driver(table, settings, source.two_keys)
+    copies = table.filter(pc.starts_with(reasons, DUPLICATE).fill_null(False)).select(["row", "short"])
+    rows = frame_from_arrow(counted.sparkSession, copies.select(["row"])) if copies.num_rows else None
+    usable = _some(screened(counted, rows, tally(reasons), settings), settings)
+    words = DriverWords.of(files.words(), known_words(settings.vocabulary) if settings.vocabulary else (), salt)
+    if copies.num_rows:
+        counted_rows = copies["row"].filter(copies["short"].is_null()).to_numpy()
+        words = words.less(*map(sums_of, files.entries(counted_rows)))
+    table = table.select(["row", "doc_id", "group"]).filter(reasons.is_null())
+    return CountedWords(usable, DriverDocuments(table, words, files, settings, salt), recipe, salt)
+
+
+def _on_executors(
+    counted: DataFrame, source: Source, settings: IngestSettings, work: Workplace, recipe: TextRecipe, rules: CountRules
+) -> CountedWords:
+    """Spark decides what is used, and adds up the words."""
+    usable = _some(screen(counted, settings, work, source.two_keys), settings)
+    parts = word_statistics(counted, None if rules.ordered else usable.duplicates)
+    if settings.vocabulary:
+        parts = parts.unionByName(word_rows(known_words(settings.vocabulary), counted.sparkSession, rules.salt))
+    documents = ExecutorDocuments(usable.usable, usable.kept, _written(parts, work, "statistics"), settings, work,
+                                  rules.salt)
+    words = CountedWords(usable, documents, recipe, rules.salt)
+    return _phrases_joined(words, documents) if rules.ordered else words
+
+
+def _some(screened: Screened, settings: IngestSettings) -> Screened:
+    """The same, if there is a document that can be used."""
     if not screened.kept:
         reasons = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in screened.dropped.items())
         raise InputError(f"no document of '{settings.input}' can be used: {reasons or 'there is none'}")
-    without = None if rules.ordered else screened.duplicates
-    parts = word_statistics(counted, without)
-    if settings.vocabulary:
-        parts = parts.unionByName(word_rows(known_words(settings.vocabulary), spark, salt))
-    words = CountedWords(screened, _written(parts, work, "statistics"), recipe, salt)
-    return _phrases_joined(words, settings, work) if rules.ordered else words
+    return screened
 
 
-def _phrases_joined(words: CountedWords, settings: IngestSettings, work: Workplace) -> CountedWords:
+def _phrases_joined(words: CountedWords, documents: ExecutorDocuments) -> CountedWords:
     """Find phrases in the usable documents, and count these with them; the text is not read again."""
-    usable, spark = words.screened.usable, words.statistics.sparkSession
-    phrases = find_phrases(usable, words.statistics, settings.min_documents, settings.phrase_limit)
+    usable, settings, work = documents.frame, documents.settings, documents.work
+    phrases = find_phrases(usable, documents.statistics, settings.min_documents, settings.phrase_limit)
     with_phrases(usable, phrases, words.salt).write.parquet(work.part("joined"))
-    joined = spark.read.schema(usable.schema).parquet(work.readable("joined"))
-    parts = statistics_with_phrases(joined, words.statistics, phrases, words.salt)
+    joined = usable.sparkSession.read.schema(usable.schema).parquet(work.readable("joined"))
+    parts = statistics_with_phrases(joined, documents.statistics, phrases, words.salt)
     return CountedWords(replace(words.screened, usable=joined, duplicates=None),
-                        _written(parts, work, "joined_statistics"), replace(words.recipe, phrases=phrase_set(phrases)),
-                        words.salt)
+                        replace(documents, frame=joined, statistics=_written(parts, work, "joined_statistics")),
+                        replace(words.recipe, phrases=phrase_set(phrases)), words.salt)
 
 
 def _written(parts: DataFrame, work: Workplace, name: str) -> DataFrame:

@@ -11,6 +11,7 @@ from spectral_spark.ingest.ingest_settings import IngestSettings
 from spectral_spark.ingest.kept_columns import KEPT
 
 UNKNOWN = "unknown"
+DUPLICATE, DUPLICATE_TEXT = "duplicate", "duplicate_text"
 _MOST_BROADCAST = 4_000_000
 
 
@@ -45,34 +46,45 @@ def screen(counted: DataFrame, settings: IngestSettings, work: Workplace, two_ke
     independently of the partitioning.
     """
     counted = counted.filter(F.col("term").isNull())
-    if settings.missing_path == "unknown":
-        counted = counted.withColumn("path", F.transform("path", _named))
     if settings.id_col:
         _refuse_repeated_ids(counted, settings.id_col)
-    alone = F.coalesce("problem", "short")
+    if not settings.duplicates_dropped:
+        return screened(counted, None, _tally(counted.select(F.coalesce("problem", "short").alias("reason"))), settings)
+    narrow = counted.select("row", "doc_id", "whole_key", "text_key", F.col("problem").alias("reason"), "short")
+    _with_duplicates(narrow, two_keys).write.parquet(work.part("reasons"))
+    verdicts = counted.sparkSession.read.schema("row long, reason string").parquet(work.readable("reasons"))
+    rows = verdicts.filter(F.col("reason").startswith(DUPLICATE)).select("row")
+    return screened(counted, rows, _tally(verdicts), settings)
+
+
+def screened(
+    counted: DataFrame, copies: DataFrame | None, tally: dict[str | None, int], settings: IngestSettings
+) -> Screened:
+    """What is left of the documents, after a look at how many are not.
+
+    Parameters
+    ----------
+    copies : rows of duplicates.
+    tally : documents per reason, those that are used under None.
+    """
+    counted = counted.filter(F.col("term").isNull())
+    if settings.missing_path == "unknown":
+        counted = counted.withColumn("path", F.transform("path", _named))
     columns = ("row", "doc_id", "path", "hashes", "counts", *(name for name in counted.columns if name == KEPT))
-    usable, duplicates = counted.filter(alone.isNull()).select(*columns), None
-    if settings.duplicates_dropped:
-        narrow = counted.select("row", "doc_id", "whole_key", "text_key", F.col("problem").alias("reason"), "short")
-        _with_duplicates(narrow, two_keys).write.parquet(work.part("reasons"))
-        verdicts = counted.sparkSession.read.schema("row long, reason string").parquet(work.readable("reasons"))
-        tally = _tally(verdicts)
-        copies = tally.get("duplicate", 0) + tally.get("duplicate_text", 0)
-        if copies:
-            rows = verdicts.filter(F.col("reason").startswith("duplicate")).select("row")
-            rows = F.broadcast(rows) if copies <= _MOST_BROADCAST else rows
-            duplicates = usable.join(rows, "row", "left_semi")
-            usable = usable.join(rows, "row", "left_anti")
-    else:
-        tally = _tally(counted.select(alone.alias("reason")))
+    usable, duplicates = counted.filter(F.coalesce("problem", "short").isNull()).select(*columns), None
+    n_copies = tally.get(DUPLICATE, 0) + tally.get(DUPLICATE_TEXT, 0)
+    if copies is not None and n_copies:
+        copies = F.broadcast(copies) if n_copies <= _MOST_BROADCAST else copies
+        duplicates = usable.join(copies, "row", "left_semi")
+        usable = usable.join(copies, "row", "left_anti")
     read = sum(tally.values())
-    tally.pop(None, None)
-    if settings.missing_path == "error" and tally.get("null_path"):
+    dropped = {str(name): count for name, count in sorted(tally.items(), key=str) if name is not None}
+    if settings.missing_path == "error" and dropped.get("null_path"):
         raise InputError(
-            f"document tree: {tally['null_path']:,} documents have a null in their path; drop them "
+            f"document tree: {dropped['null_path']:,} documents have a null in their path; drop them "
             "(`missing_path=drop`) or file them under 'unknown' (`missing_path=unknown`)"
         )
-    return Screened(usable, duplicates, read, {str(name): count for name, count in sorted(tally.items(), key=str)})
+    return Screened(usable, duplicates, read, dropped)
 
 
 def _tally(reasons: DataFrame) -> dict[str | None, int]:
@@ -82,21 +94,26 @@ def _tally(reasons: DataFrame) -> dict[str | None, int]:
 def _refuse_repeated_ids(counted: DataFrame, column: str) -> None:
     repeated = counted.filter(F.col("problem").isNull()).groupBy("doc_id").count().filter(F.col("count") > 1)
     found = repeated.agg(F.count("*"), F.sum("count")).collect()[0]
-    if found[0]:
+    refuse_ids(column, found[0], found[1])
+
+
+def refuse_ids(column: str, ids: int, rows: int) -> None:
+    """Raise if so many ids stand for several rows each."""
+    if ids:
         raise InputError(
-            f"column '{column}': {found[0]:,} ids stand for {found[1]:,} rows; give a column of unique ids, or none"
+            f"column '{column}': {ids:,} ids stand for {rows:,} rows; give a column of unique ids, or none"
         )
 
 
 def _with_duplicates(narrow: DataFrame, two_keys: bool) -> DataFrame:
     """Reasons including duplicates, by row; narrow columns only, so that little is shuffled."""
     first = _first_of("whole_key", F.col("reason").isNull())
-    narrow = narrow.withColumn("reason", F.when(F.col("reason").isNull() & ~first, F.lit("duplicate"))
+    narrow = narrow.withColumn("reason", F.when(F.col("reason").isNull() & ~first, F.lit(DUPLICATE))
                                .otherwise(F.coalesce("reason", "short")))
     if not two_keys:
         return narrow.select("row", "reason")
     first = _first_of("text_key", F.col("reason").isNull())
-    return narrow.select("row", F.when(F.col("reason").isNull() & ~first, F.lit("duplicate_text"))
+    return narrow.select("row", F.when(F.col("reason").isNull() & ~first, F.lit(DUPLICATE_TEXT))
                          .otherwise(F.col("reason")).alias("reason"))
 
 

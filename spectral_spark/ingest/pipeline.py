@@ -63,7 +63,7 @@ def ingest(spark: SparkSession, settings: IngestSettings, progress: ShowProgress
         if words.recipe.phrases:
             stages.say(f"{len(words.recipe.phrases):,} phrases")
         with stages("vocabulary"):
-            split = split_documents(screened.usable, screened.kept, words.statistics, settings, work, words.salt)
+            split = split_documents(words.documents, settings)
         stages.say(f"{len(split.vocabulary):,} words")
         with stages("write"):
             found = _write(spark, source, words, split, settings, work)

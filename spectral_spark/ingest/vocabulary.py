@@ -71,6 +71,10 @@ class Vocabulary:
     def terms(self) -> pa.Array:
         return self.table["term"].combine_chunks()
 
+    def with_cuts(self, cuts: WordCuts) -> "Vocabulary":
+        """The same words, with what became of the others."""
+        return replace(self, cuts=cuts)
+
     @property
     def fingerprint(self) -> str:
         return vocabulary_fingerprint(self.terms.to_pylist())
@@ -89,13 +93,19 @@ def choose_vocabulary(
     """
     # held-out documents only make words rarer, so rare words need no look at them
     training = _training(everything.filter(F.col("documents") >= settings.min_documents), held_out)
-    most = _most(n_training, settings)
+    most = most_documents(n_training, settings)
     rows = to_arrow(
         training.filter(F.col("documents").between(settings.min_documents, most))
         .orderBy(F.desc("documents"), F.desc("occurrences"), F.asc("term"))
         .limit(settings.vocab_size)
     )
+    return chosen_words(rows, n_training, settings)
+
+
+def chosen_words(rows: pa.Table, n_training: int, settings: IngestSettings) -> Vocabulary:
+    """The vocabulary of the words ``term, documents, occurrences`` in this order; refuses to be empty."""
     if not rows.num_rows:
+        most = most_documents(n_training, settings)
         raise InputError(
             f"no word is in at least {settings.min_documents} and at most {most:,} of the {n_training:,} training "
             "documents; lower `min_documents` or raise `max_document_share`"
@@ -110,8 +120,8 @@ def with_cuts(
     settings: IngestSettings,
 ) -> Vocabulary:
     """The vocabulary with what became of all other words; arguments as of ``choose_vocabulary``."""
-    most, training = _most(n_training, settings), _training(everything, held_out)
-    return replace(vocabulary, cuts=word_cuts(training, n_training, settings.min_documents, most, len(vocabulary)))
+    most, training = most_documents(n_training, settings), _training(everything, held_out)
+    return vocabulary.with_cuts(word_cuts(training, n_training, settings.min_documents, most, len(vocabulary)))
 
 
 def given_vocabulary(
@@ -127,10 +137,15 @@ def given_vocabulary(
     statistics = np.zeros((2, len(words)), np.int64)
     for row, name in enumerate(("documents", "occurrences")):
         statistics[row, rows["term_id"].to_numpy()] = rows[name].to_numpy()
-    table = listed.append_column("documents", pa.array(statistics[0]))
-    table = table.append_column("occurrences", pa.array(statistics[1])).cast(SCHEMA).combine_chunks()
     unseen = _unseen(found.filter(F.col("term_id").isNull()), int(statistics[1].sum()), saved.cut, n_training, settings)
-    return Vocabulary(table, unseen)
+    return given_words(words, statistics, unseen)
+
+
+def given_words(words: Sequence[str], statistics: np.ndarray, unseen: Unseen) -> Vocabulary:
+    """These words in this order; ``statistics`` of shape (2, words): in how many documents, and how often in them."""
+    ids = pa.array(np.arange(len(words), dtype=np.int32))
+    table = pa.table([ids, pa.array(words, pa.string()), *statistics], names=SCHEMA.names)
+    return Vocabulary(table.cast(SCHEMA).combine_chunks(), unseen)
 
 
 def _unseen(
@@ -138,18 +153,23 @@ def _unseen(
 ) -> Unseen:
     """Sum up the statistics of the words that a given vocabulary lacks."""
     documents, occurrences = F.col("documents"), F.col("occurrences")
-    cut = documents > _most(n_training, settings) if cut_words is None else F.col("term").isin(list(cut_words))
+    cut = documents > most_documents(n_training, settings) if cut_words is None else F.col("term").isin(list(cut_words))
     recurs = ~cut & (documents >= settings.min_documents)
     row = lacking.agg(
         F.count("*"), F.count(F.when(cut, 1)),
         *(F.coalesce(F.sum(F.when(which, occurrences)), F.lit(0)) for which in (F.lit(True), recurs, cut)),
     ).collect()[0]
     words, n_cut, tokens, recurring, cut_tokens = (int(value) for value in row)
+    return unseen_words(words, n_cut, tokens, recurring, cut_tokens, known_tokens)
+
+
+def unseen_words(words: int, n_cut: int, tokens: int, recurring: int, cut_tokens: int, known_tokens: int) -> Unseen:
+    """The same counts with their shares of all occurrences."""
     total = max(known_tokens + tokens, 1)
     return Unseen(words, tokens, tokens / total, recurring, recurring / total, n_cut, cut_tokens, cut_tokens / total)
 
 
-def _most(n_training: int, settings: IngestSettings) -> int:
+def most_documents(n_training: int, settings: IngestSettings) -> int:
     """In how many documents a word may be."""
     return int(np.floor(settings.document_share * n_training + 1e-9))
 

@@ -1,5 +1,6 @@
 """What became of the distinct words of the training documents: kept, or cut by which rule."""
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -58,5 +59,12 @@ def word_cuts(training: DataFrame, n_training: int, fewest: int, most: int, kept
     distinct, frequent, rare = (int(value) for value in counted)
     words = (training.filter(documents > most).orderBy(F.desc("documents"), F.desc("occurrences"), F.asc("term"))
              .limit(MOST_LISTED).select("term", "documents").collect()) if frequent else []
-    shares = tuple((row["term"], row["documents"] / max(n_training, 1)) for row in words)
+    return cuts_of(distinct, rare, frequent, kept, n_training, ((row["term"], row["documents"]) for row in words))
+
+
+def cuts_of(
+    distinct: int, rare: int, frequent: int, kept: int, n_training: int, listed: Iterable[tuple[str, int]]
+) -> WordCuts:
+    """The same counts, with the words cut as too frequent and in how many documents each is."""
+    shares = tuple((word, documents / max(n_training, 1)) for word, documents in listed)
     return WordCuts(distinct, kept, rare, frequent, distinct - rare - frequent - kept, shares)

@@ -32,6 +32,24 @@ def binary_values(column: pa.Array, dtype: type) -> tuple[np.ndarray, np.ndarray
     return values, (offsets - offsets[0]) // size
 
 
+@dataclass(frozen=True, eq=False)
+class HashSums:
+    """In how many of some documents each word is and how often it occurs; ``hashes`` are sorted, each once."""
+
+    hashes: np.ndarray
+    documents: np.ndarray
+    occurrences: np.ndarray
+
+    @classmethod
+    def of(cls, hashes: pa.Array, counts: pa.Array) -> "HashSums":
+        """Of documents with their hashes and counts as bytes."""
+        listed, occurrences = binary_values(hashes, np.int64)[0], binary_values(counts, np.int32)[0]
+        distinct, place = np.unique(listed, return_inverse=True)
+        # counts are below 2**31, and their sums below 2**53: exact in float64
+        return cls(distinct, np.bincount(place, minlength=len(distinct)).astype(np.int64),
+                   np.bincount(place, occurrences, len(distinct)).astype(np.int64))
+
+
 @dataclass(frozen=True)
 class _HashStatistics:
     """Documents (hashes, counts) to the statistics of their words, times ``sign``. Runs on the executors."""
@@ -40,14 +58,10 @@ class _HashStatistics:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            hashes, _ = binary_values(batch.column("hashes"), np.int64)
-            counts, _ = binary_values(batch.column("counts"), np.int32)
-            distinct, place = np.unique(hashes, return_inverse=True)
-            documents = np.bincount(place, minlength=len(distinct)).astype(np.int64)
-            occurrences = np.bincount(place, counts, len(distinct)).astype(np.int64)
+            sums = HashSums.of(batch.column("hashes"), batch.column("counts"))
             yield pa.RecordBatch.from_arrays(
-                [pa.array(distinct), pa.nulls(len(distinct), pa.string()), pa.array(self.sign * documents),
-                 pa.array(self.sign * occurrences)], names=["hash", "term", "documents", "occurrences"])
+                [pa.array(sums.hashes), pa.nulls(len(sums.hashes), pa.string()), pa.array(self.sign * sums.documents),
+                 pa.array(self.sign * sums.occurrences)], names=["hash", "term", "documents", "occurrences"])
 
 
 def statistics_of(documents: DataFrame, sign: int = 1) -> DataFrame:

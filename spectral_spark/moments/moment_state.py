@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from spectral_spark.data.row_sums import add_to_rows
 from spectral_spark.errors import InputError
 from spectral_spark.files.directories import SavedDirectory, Staging, new_directory, open_directory
 from spectral_spark.files.formats import STATE_KIND, STATE_VERSION
@@ -170,7 +171,7 @@ class MomentState:
             share = _inverse(census.children.astype(float))[:, None]
             for nodes in tree.levels_upwards:
                 means[nodes] *= share[nodes]
-                np.add.at(means, tree.parent[nodes], means[nodes])
+                add_to_rows(means, tree.parent[nodes], means[nodes])
             means[0] *= share[0]
         elif self.variances is not None:
             factor = self.weights.factor

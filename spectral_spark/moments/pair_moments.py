@@ -6,6 +6,7 @@ sums of each node and, for what a document has in common with itself, from one m
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -82,8 +83,7 @@ class NodeSums:
 
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """Sums over pairs by the level of their lowest common ancestor: (depth + 1, p, p), and weights (depth + 1,)."""
-        tree, below = self.tree, self.tree.sum_below(self.first)
-        weight = tree.sum_below(self.weight)
+        tree, below, weight = self.tree, self._below, self.tree.sum_below(self.weight)
         sums, weights = -self.squares, -self._by_level(self.weight_squared)
         for level in range(tree.depth + 1):
             here = tree.level == level
@@ -109,7 +109,7 @@ class NodeSums:
         at level a and a document in group j. Self-products are known per level, and shared by weight among its nodes.
         """
         tree, top = self.tree, np.flatnonzero(self.tree.level == 1)
-        below, weight = tree.sum_below(self.first), tree.sum_below(self.weight)
+        below, weight = self._below, tree.sum_below(self.weight)
         value, of_weight = ((below @ direction) * below).sum(axis=1), weight**2
         with_all = np.stack([below[top] @ (direction @ below[0]), weight[0] * weight[top]])
         across = 2.0 * (with_all - np.stack([value[top], of_weight[top]]))
@@ -126,6 +126,11 @@ class NodeSums:
             table[-1] = table.sum(axis=0)
             table[:-1, 0], table[-1, 0] = between, values[0]
         return tables[0], tables[1]
+
+    @cached_property
+    def _below(self) -> np.ndarray:
+        """Σ u φ1 over the documents at or below each node, array of shape (nodes, p)."""
+        return self.tree.sum_below(self.first)
 
     def _by_level(self, values: np.ndarray) -> np.ndarray:
         return np.bincount(self.tree.level, values, self.tree.depth + 1).astype(float)

@@ -59,7 +59,7 @@ class Backend(Protocol):
         likelihood : uint16 array of shape (words, k), LIKELIHOOD_STEPS at the largest of a row.
         seed : random seed of this sweep.
         cold : True if no topics were drawn before.
-        counts : int64 array of shape (words, k), gains the words by topic.
+        counts : int64 or uint32 array of shape (words, k), gains the words by topic.
         tables : int64 array of shape (nodes, k), gains every document's expected number of draws from its node in
             units of 1 / FIXED_POINT.
         streams : uint64 array of shape (n,), the random numbers of each document; by default, its position.

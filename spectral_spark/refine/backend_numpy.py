@@ -90,7 +90,7 @@ def sweep(
             new = _drawn(many[rows], alpha[rows], likelihood[words[at]].astype(np.int64), x[rows])
             topics[at] = new
             many[rows, new] += 1
-            np.add.at(counts, (words[at], new), weights[numbers[rows]])
+            np.add.at(counts, (words[at], new), weights[numbers[rows]].astype(counts.dtype))
         draws = _draws(alpha / PRIOR_STEPS, many)
         np.add.at(tables, nodes[numbers], (draws * FIXED_POINT).astype(np.int64))
 

@@ -12,11 +12,12 @@ from scipy.special import digamma
 from spectral_spark.refine.backend import backend_name
 from spectral_spark.refine.cut_tree import cut_tree
 from spectral_spark.refine.fixed_point import FIXED_POINT
-from spectral_spark.refine.gibbs import likelihood_steps, prior_steps
+from spectral_spark.refine.gibbs import prior_steps
 from spectral_spark.refine.gibbs_settings import GibbsSettings
 from spectral_spark.refine.node_priors import Hierarchy, update_hierarchy
 from spectral_spark.refine.refine_settings import RefineSettings
 from spectral_spark.refine.refine_state import RefineState
+from spectral_spark.refine.topic_counts import by_blocks, in_words, likelihood_steps
 from spectral_spark.refine.word_topics import SweepKernel
 from spectral_spark.tree.group_balance import WEIGHT_STEPS
 
@@ -54,19 +55,21 @@ class CorpusSampler:
     start : topics and tree to start from, such as those found in a sample of the documents.
     concentration : of the documents, where sampling starts.
     sweeps : number of sweeps; the counts of the last ones are averaged.
+    all_nodes : whether the last sweep gives proportions to all nodes of a cut tree, because no passes of EM follow.
+    threads : for what lies between two sweeps.
     """
 
     def __init__(
         self, start: RefineState, concentration: float, sweeps: int, lengths: DocumentLengths, options: RefineSettings,
-        *, seed: int = 0,
+        *, seed: int = 0, all_nodes: bool = True, threads: int = 1,
     ) -> None:
+        self._all_nodes, self._threads = all_nodes, threads
         self._start, self._sweeps, self._lengths, self._options = start, sweeps, lengths, options
         self._settings, self._seed = GibbsSettings(max(sweeps, 1)), (seed, start.k, 1)
-        self._counts = start.statistics
+        self._counts, self._unit = start.statistics, 1         # after a sweep, in units of 1 / WEIGHT_STEPS
         self._tree = cut_tree(start.parent, start.level, lengths.words(len(start.parent)), start.k)
-        self._hierarchy = Hierarchy(
-            start.hierarchy.proportions[self._tree.kept], np.append(start.hierarchy.concentrations[:-1], concentration)
-        )
+        known = start.cut_to(self._tree).hierarchy
+        self._hierarchy = Hierarchy(known.proportions, np.append(known.concentrations[:-1], concentration))
         self._weights = np.rint(start.node_weight * WEIGHT_STEPS).astype(np.int64)
         self._average, self._done = np.zeros(start.statistics.shape), 0
 
@@ -74,12 +77,15 @@ class CorpusSampler:
     def kernel(self) -> SweepKernel:
         """Of the next sweep. The last one counts the tables of all nodes of a cut tree."""
         last = self._done == self._sweeps - 1
-        return SweepKernel(backend_name(self._options.backend), all_nodes=last and not self._tree.whole)
+        every = self._all_nodes and last and not self._tree.whole
+        return SweepKernel(backend_name(self._options.backend), all_nodes=every)
 
     def shared(self) -> dict[str, np.ndarray]:
         """The arrays that the next sweep needs (see ``SweepKernel``)."""
         return {
-            "likelihood": likelihood_steps(self._counts, self._settings.smoothing, self._start.seeds),
+            "likelihood": likelihood_steps(
+                self._counts, self._settings.smoothing, self._start.seeds, unit=self._unit, threads=self._threads
+            ),
             "prior": prior_steps(self._hierarchy),
             "weights": self._weights,
             **({} if self._tree.whole else {"place": self._tree.place}),
@@ -89,22 +95,24 @@ class CorpusSampler:
 
     def finish(self, sums: Mapping[str, np.ndarray]) -> None:
         """Take the sums of a sweep over all documents, and learn the tree from them."""
-        self._counts = sums["counts"] / WEIGHT_STEPS
+        self._counts, self._unit = sums["counts"], WEIGHT_STEPS
         start, tree, tables, now = self._start, self._tree, sums["tables"], self._hierarchy
-        parent, level = tree.parent, tree.level
+        parent, level, place = tree.parent, tree.level, None
         if "all_tables" in sums:
-            parent, level, tables = start.parent, start.level, sums["all_tables"]
-            now = Hierarchy(now.proportions[tree.place], now.concentrations)
+            parent, level, place, tables = start.parent, start.level, tree.place, sums["all_tables"]
         options = self._options
         spread = self._lengths.spread(now.concentrations[-1], len(start.parent))
         self._hierarchy = update_hierarchy(
             now, parent, level, tables / FIXED_POINT, spread,
             learn=options.learn_concentrations, bounds=options.concentration_bounds,
-            learn_documents=options.learn_document_concentration,
+            learn_documents=options.learn_document_concentration, place=place,
         )
         self._done += 1
         if self._done > (1.0 - self._settings.averaged) * self._sweeps:
-            self._average += self._counts
+            by_blocks(self._average.shape, self._threads, self._add_to_average)
+
+    def _add_to_average(self, rows: slice) -> None:
+        self._average[rows] += in_words(self._counts[rows], self._unit)
 
     def state(self) -> RefineState:
         """The state after the sweeps, scaled to all words of the corpus."""
@@ -112,4 +120,5 @@ class CorpusSampler:
         if not self._done or not self._average.any():
             return start
         statistics = self._average * (start.statistics.sum() / self._average.sum())
-        return start.replaced(statistics, self._hierarchy, start.node_tables)
+        every = self._all_nodes and self._done == self._sweeps
+        return start.replaced(statistics, self._hierarchy, None if every else self._tree)

@@ -40,6 +40,11 @@ class CutTree:
         above = np.where(parent[kept] < 0, -1, place[parent[kept]])
         return cls(kept, place, above, level[kept])
 
+    @classmethod
+    def of_root(cls, parent: np.ndarray, level: np.ndarray) -> "CutTree":
+        """The root alone."""
+        return cls.of_kept(np.zeros(1, np.int64), parent, level)
+
     @property
     def whole(self) -> bool:
         """Whether all nodes remain."""

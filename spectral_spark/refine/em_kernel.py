@@ -27,8 +27,8 @@ class RefineKernel:
     Where words were given to topics, ``seed_counts`` and ``seed_allowed`` (d, seeded) are the prior of the first topics
     (see ``seed_prior``); it is no part of the statistics.
 
-    The resulting arrays add up over shards: ``statistics`` (d, k) is to be divided by ``shards``; ``node_counts`` and
-    ``node_tables`` (nodes, k) and ``node_spread`` (nodes,) are plain sums over documents, without weights.
+    The resulting arrays add up over shards: ``statistics`` (d, k) is to be divided by ``shards``; ``node_tables``
+    (nodes, k) and ``node_spread`` (nodes,) are plain sums over documents, without weights.
 
     With ``frozen`` topics no step is taken, ``statistics`` is a plain sum over documents as well, and the sums of nodes
     are those of the whole tree.
@@ -86,7 +86,6 @@ class RefineAccumulator:
         return {
             "statistics": self._raw * (self._scale * seen) if self._gained is None else self._gained,
             "shards": np.array([seen]),
-            "node_counts": self._index.spread(self._node_counts),
             "node_tables": self._index.spread(self._node_tables),
             "node_spread": self._index.spread(self._node_spread),
             "tokens": np.array([self._tokens]),

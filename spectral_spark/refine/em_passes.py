@@ -40,12 +40,13 @@ def settle_round(state: RefineState, settings: RefineSettings) -> EmRound:
 
 def after_settling(state: RefineState, sums: Mapping[str, np.ndarray], settings: RefineSettings) -> RefineState:
     """The state of the whole tree after an exact step, which removes the noise of mini-batches."""
-    state = state.with_all_nodes()
     if not sums or not sums["tokens"][0]:
-        return state
-    hierarchy = _learnt(state, sums["node_tables"], sums["node_spread"], sums, settings)
+        return state.with_all_nodes()
+    hierarchy = _learnt(state, sums["node_tables"], sums["node_spread"], sums, settings, all_nodes=True)
     statistics = sums["statistics"] * (state.tokens / float(sums["tokens"][0]))
-    return replace(state, statistics=statistics, hierarchy=hierarchy)
+    if state.cut is None:
+        return replace(state, statistics=statistics, hierarchy=hierarchy)
+    return state.replaced(statistics, hierarchy)
 
 
 def _kernel(settings: RefineSettings, *, frozen: bool = False) -> RefineKernel:
@@ -96,12 +97,16 @@ def after_round(state: RefineState, sums: Mapping[str, np.ndarray], settings: Re
 
 
 def _learnt(
-    state: RefineState, tables: np.ndarray, spread: np.ndarray, sums: Mapping[str, np.ndarray], settings: RefineSettings
+    state: RefineState, tables: np.ndarray, spread: np.ndarray, sums: Mapping[str, np.ndarray],
+    settings: RefineSettings, *, all_nodes: bool = False,
 ) -> Hierarchy:
-    parent, level = (state.parent, state.level) if state.cut is None else (state.cut.parent, state.cut.level)
+    """The tree after a round, from the sums of the nodes that remain, or of all nodes of a cut tree."""
+    cut = state.cut
+    parent, level = (state.parent, state.level) if cut is None or all_nodes else (cut.parent, cut.level)
     return update_hierarchy(
         state.hierarchy, parent, level, tables, spread,
         learn=settings.learn_concentrations, bounds=settings.concentration_bounds,
         newest=(float(sums["node_tables"].sum()), float(sums["node_spread"].sum())),
         learn_documents=settings.learn_document_concentration,
+        place=cut.place if cut is not None and all_nodes else None,
     )

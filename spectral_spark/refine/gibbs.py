@@ -12,7 +12,6 @@ the result is the same, bit for bit, with any number of threads, compiled or not
 """
 
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,17 +20,23 @@ from scipy.special import digamma
 from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.refine.backend import load_backend
 from spectral_spark.refine.cut_tree import cut_tree
-from spectral_spark.refine.fixed_point import FIXED_POINT, LIKELIHOOD_STEPS, PRIOR_STEPS
+from spectral_spark.refine.fixed_point import FIXED_POINT, PRIOR_STEPS
 from spectral_spark.refine.gibbs_settings import SEARCH, SEARCHED, GibbsSettings
 from spectral_spark.refine.node_priors import Hierarchy, update_hierarchy
 from spectral_spark.refine.refine_settings import RefineSettings
 from spectral_spark.refine.refine_state import RefineState
-from spectral_spark.refine.seed_prior import SeedPrior
+from spectral_spark.refine.topic_counts import (
+    by_blocks,
+    count_type,
+    in_threads,
+    in_words,
+    likelihood_steps,
+    thread_number,
+)
 from spectral_spark.refine.topic_merging import merge_labels, merged, split_heaviest
 from spectral_spark.tree.group_balance import WEIGHT_STEPS
 
 LONGEST = 1 << 13            # words: longer documents are left to EM
-_THREADS_BYTES = 256 << 20   # of the sums of all threads together
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +95,7 @@ class GibbsSampler:
         seed: int = 0, threads: int = 1,
     ) -> None:
         self._start, self._settings, self._options, self._seed = start, settings, options, (seed, start.k)
+        self._threads = threads
         self._backend = load_backend(options.backend)
         frequency = np.bincount(sample.words, minlength=len(start.statistics))
         self._used = np.flatnonzero(frequency)                         # the words of the sample
@@ -110,11 +116,10 @@ class GibbsSampler:
         own = statistics[self._used] / np.maximum(statistics.sum(axis=0), 1e-300)
         common = frequency[self._used, None] / max(len(sample.words), 1)
         blurred = ((1.0 - settings.blur) * own + settings.blur * common) * (len(self._sample.words) / k)
-        self._counts = blurred.astype(np.float32).astype(np.float64)   # multiples of 1/64 after the first sweep
+        self._counts, self._unit = blurred.astype(np.float32), 1   # whole numbers of 1/64 words after the first sweep
         self._hierarchy = Hierarchy(
             np.full((nodes, k), 1.0 / k), np.append(start.hierarchy.concentrations[:-1], settings.first_total),
         )
-        self._threads = max(1, min(threads, _THREADS_BYTES // (8 * (nodes + len(self._used)) * k)))
         self._average, self._done = np.zeros((len(self._used), start.k)), 0
         self._remembered: np.ndarray | None = None
 
@@ -125,6 +130,7 @@ class GibbsSampler:
         self._weights = np.rint(self._start.node_weight[self._sample.nodes] * WEIGHT_STEPS).astype(np.int64)
         self._nodes = self._tree.place[self._sample.nodes].astype(np.int32)
         lengths = np.diff(self._sample.indptr)
+        self._sums: list[np.ndarray] = []              # of every thread
         self._lengths, self._length_of = np.unique(lengths, return_inverse=True)
 
     def sweep(self) -> None:
@@ -135,22 +141,34 @@ class GibbsSampler:
         if self._done and self._done in self._columns:
             self._merge(self._columns[self._done])
         if self._done and self._done == self._everything_from:
-            self._counts *= len(self._whole.words) / max(len(self._topics), 1)
+            self._counts, self._unit = self._words * (len(self._whole.words) / max(len(self._topics), 1)), 1
             self._draw_anew(self._whole)
-        counts, tables = self.draw(likelihood_steps(self._counts, settings.smoothing, self._seeds))
-        self._counts = counts / WEIGHT_STEPS
+        likelihood = likelihood_steps(
+            self._counts, settings.smoothing, self._seeds, unit=self._unit, threads=self._threads
+        )
+        self._counts, tables = self.draw(likelihood)
+        self._unit = WEIGHT_STEPS
         self._learn(tables)
         self._done, self._cold = self._done + 1, False
         if self._done > (1.0 - settings.averaged) * settings.sweeps:
-            self._average += self._counts
+            by_blocks(self._counts.shape, self._threads, self._add_to_average)
         if self._done == settings.remembered:
-            self._remembered = self._counts.astype(np.float32)
+            self._remembered = self._words.astype(np.float32)
+
+    @property
+    def _words(self) -> np.ndarray:
+        """Topic-word counts in words."""
+        return in_words(self._counts, self._unit)
+
+    def _add_to_average(self, rows: slice) -> None:
+        self._average[rows] += in_words(self._counts[rows], self._unit)
 
     def _merge(self, k: int) -> None:
         """Continue with k topics: words keep their topics under new numbers."""
-        labels = merge_labels(self._counts, k, self._fixed)
-        self._topics = labels[self._topics]
-        self._counts = merged(self._counts, labels)
+        counts = self._words
+        labels = merge_labels(counts, k, self._fixed)
+        self._topics, self._sums = labels[self._topics], []
+        self._counts, self._unit = merged(counts, labels), 1
         self._hierarchy = Hierarchy(merged(self._hierarchy.proportions, labels), self._hierarchy.concentrations)
 
     def draw(self, likelihood: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -162,27 +180,41 @@ class GibbsSampler:
 
         Returns
         -------
-        counts : int64 array of shape (words, k), how often topics hold words, in units of 1 / WEIGHT_STEPS.
+        counts : uint32 or int64 array of shape (words, k), how often topics hold words, in units of 1 / WEIGHT_STEPS;
+            the next call reuses it.
         tables : int64 array of shape (nodes, k), the expected tables of every node in units of 1 / FIXED_POINT.
         """
         sample, hierarchy = self._sample, self._hierarchy
         prior = prior_steps(hierarchy)
         seed = np.random.SeedSequence([*self._seed, self._done]).generate_state(1, np.uint64)[0]
-        borders = np.searchsorted(sample.indptr, np.linspace(0, len(sample.words), self._threads + 1))
+        sums = self._sums_of_threads(likelihood.shape)
+        tables = np.zeros((len(sums), *prior.shape), np.int64)
+        borders = np.searchsorted(sample.indptr, np.linspace(0, len(sample.words), len(sums) + 1))
 
-        def part(number: int) -> tuple[np.ndarray, np.ndarray]:
-            counts, tables = np.zeros(likelihood.shape, np.int64), np.zeros(prior.shape, np.int64)
+        def part(number: int) -> None:
+            sums[number].fill(0)
             self._backend.sweep(
                 sample.indptr, sample.words, self._topics, self._nodes, self._weights, prior, likelihood,
-                int(borders[number]), int(borders[number + 1]), seed, self._cold, counts, tables,
+                int(borders[number]), int(borders[number + 1]), seed, self._cold, sums[number], tables[number],
             )
-            return counts, tables
 
-        if self._threads == 1:
-            return part(0)
-        with ThreadPoolExecutor(self._threads) as pool:
-            counts, tables = zip(*pool.map(part, range(self._threads)), strict=True)
-        return sum(counts[1:], counts[0]), sum(tables[1:], tables[0])
+        def add(rows: slice) -> None:
+            for other in sums[1:]:
+                sums[0][rows] += other[rows]
+
+        in_threads(len(sums), part)
+        if len(sums) > 1:
+            by_blocks(likelihood.shape, len(sums), add)
+        return sums[0], tables.sum(axis=0)
+
+    def _sums_of_threads(self, shape: tuple[int, ...]) -> list[np.ndarray]:
+        """Arrays to count in, one for each thread that draws; the same for every sweep."""
+        if not self._sums:
+            words = np.repeat(self._weights, np.diff(self._sample.indptr))
+            kind = count_type(int(np.bincount(self._sample.words, words, 1).max()))
+            threads = thread_number(self._threads, shape[0] * shape[1], kind)
+            self._sums = [np.empty(shape, kind) for _ in range(threads)]
+        return self._sums
 
     def _learn(self, tables: np.ndarray) -> None:
         """Update proportions and concentrations of the tree, as after a round of EM."""
@@ -221,26 +253,13 @@ class GibbsSampler:
         start = self._start
         if not self._done:
             return start
-        found = self._average if self._average.any() else self._counts
+        found = self._average if self._average.any() else self._words
         statistics = start.statistics.copy()
         statistics[self._used] = found * (statistics[self._used].sum() / found.sum())
         concentrations = np.append(self._hierarchy.concentrations[:-1], start.document_concentration)
         if not self._options.learn_concentrations:
             concentrations = start.hierarchy.concentrations
-        proportions = self._hierarchy.proportions[self._tree.place]
-        return start.replaced(statistics, Hierarchy(proportions, concentrations), start.node_tables)
-
-
-def likelihood_steps(counts: np.ndarray, smoothing: float, seeds: SeedPrior | None = None) -> np.ndarray:
-    """Topic-word counts (words, k) as likelihoods in whole numbers: LIKELIHOOD_STEPS where a word is most likely.
-
-    ``seeds`` are words that people gave to the first topics.
-    """
-    smooth = (counts if seeds is None else seeds.applied(counts)).astype(np.float32)
-    smooth += np.float32(smoothing)
-    smooth *= (1.0 / smooth.sum(axis=0, dtype=np.float64)).astype(np.float32)
-    smooth *= np.float32(LIKELIHOOD_STEPS) / smooth.max(axis=1, keepdims=True)
-    return np.rint(smooth).astype(np.uint16)
+        return start.replaced(statistics, Hierarchy(self._hierarchy.proportions, concentrations), self._tree)
 
 
 def _shares(counts: np.ndarray, smoothing: float) -> np.ndarray:

@@ -1,6 +1,7 @@
 """The settings of Gibbs sampling, and the schedule of its sweeps that follows from them."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from spectral_spark.errors import SettingsError
 
@@ -81,6 +82,11 @@ class GibbsSettings:
         """Whether there are enough words and sweeps to search with surplus topics in a part of the documents."""
         wide = k + int(self.surplus * k)
         return wide > k and self.sweeps >= FEWEST_STAGED and words >= WORDS_PER_TOPIC * wide
+
+    def topic_sweeps(self, k: int, words: int) -> int:
+        """The topics of all sweeps together."""
+        starts = [*self.columns(k, words).items(), (self.sweeps, 0)]
+        return sum(topics * (end - start) for (start, topics), (end, _) in pairwise(starts))
 
     def draws(self, k: int, words: int) -> float:
         """The number of draws in all sweeps together."""

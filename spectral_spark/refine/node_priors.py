@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import digamma
 
 ROOT_SMOOTHING = 1.0         # draws that are spread evenly over the topics at the root
+ROWS_AT_ONCE = 2048         # of a level: copies of so few stay in the cache
 PRIOR_DRAWS = 1.0            # a Gamma(1, ·) prior keeps the concentration of a level with few nodes near its last value
 
 
@@ -32,6 +33,7 @@ class Hierarchy:
 def update_hierarchy(
     now: Hierarchy, parent: np.ndarray, level: np.ndarray, tables: np.ndarray, spread: np.ndarray, *,
     learn: bool, bounds: tuple[float, float], newest: tuple[float, float] | None = None, learn_documents: bool = True,
+    place: np.ndarray | None = None,
 ) -> Hierarchy:
     """One sweep up the tree and one down.
 
@@ -45,16 +47,18 @@ def update_hierarchy(
     newest : sums of tables and spread over the documents seen last, if the others are running sums. The documents'
         concentration is then learnt from these alone, because running sums would lag behind it.
     learn_documents : whether the documents' concentration is among those that are learnt.
+    place : int array of shape (nodes,), the row of each node in the proportions of ``now`` if these are of a cut tree.
     """
+    above = parent if place is None else place[parent]
     total, concentrations = tables.copy(), now.concentrations.copy()
     draws_and_spread = newest or (float(tables.sum()), float(spread.sum()))
     concentrations[-1] = _fixed_point(concentrations[-1], *draws_and_spread)
     for depth in range(len(concentrations) - 1, 0, -1):
         members = np.flatnonzero(level == depth)
-        own = now.concentrations[depth - 1]
-        draws = _expected_draws(own * now.proportions[parent[members]], total[members])
-        np.add.at(total, parent[members], draws)
-        sizes = total[members].sum(axis=1)
+        own, counts = now.concentrations[depth - 1], total[members]
+        draws, cells = _expected_draws(own, now.proportions, above[members], counts)
+        np.add.at(total.reshape(-1), _cells_above(parent[members], cells, total.shape[1]), draws.reshape(-1)[cells])
+        sizes = counts.sum(axis=1)
         between = float((digamma(sizes + own) - digamma(own)).sum())
         concentrations[depth - 1] = _fixed_point(own, float(draws.sum()), between)
     concentrations = np.clip(concentrations, *bounds) if learn else now.concentrations
@@ -63,12 +67,24 @@ def update_hierarchy(
     return Hierarchy(_proportions(total, parent, level, concentrations), concentrations)
 
 
-def _expected_draws(prior: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """α(ψ(α + n) − ψ(α)): computed only for positive counts, since most nodes of a large tree lack most topics."""
-    draws, some = np.zeros_like(prior), counts > 0
-    alpha = prior[some]
-    draws[some] = alpha * (digamma(alpha + counts[some]) - digamma(alpha))
-    return draws
+def _expected_draws(
+    own: float, proportions: np.ndarray, above: np.ndarray, counts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """α(ψ(α + n) − ψ(α)), α = own · π of the nodes ``above``, of the shape of the counts n, and the cells that are not
+    zero: only those of positive counts are computed, since most nodes of a large tree lack most topics."""
+    cells = np.flatnonzero(counts > 0)
+    some = counts.reshape(-1)[cells]
+    alpha = own * proportions.reshape(-1)[_cells_above(above, cells, counts.shape[1])]
+    draws = np.zeros(counts.shape)
+    draws.reshape(-1)[cells] = alpha * (digamma(alpha + some) - digamma(alpha))
+    return draws, cells
+
+
+def _cells_above(above: np.ndarray, cells: np.ndarray, k: int) -> np.ndarray:
+    """For cells of an array of k columns, the same columns in the rows ``above``; all are places in flat arrays."""
+    rows = cells // k
+    moved: np.ndarray = cells + (above[rows] - rows) * k
+    return moved
 
 
 def _fixed_point(now: float, draws: float, spread: float) -> float:
@@ -80,11 +96,12 @@ def _proportions(total: np.ndarray, parent: np.ndarray, level: np.ndarray, conce
     proportions = np.empty_like(total)
     proportions[0] = (total[0] + ROOT_SMOOTHING / k) / (total[0].sum() + ROOT_SMOOTHING)
     for depth in range(1, len(concentrations)):
-        members = np.flatnonzero(level == depth)
-        own = concentrations[depth - 1]
-        shares = total[members]
-        mass = shares.sum(axis=1, keepdims=True) + own
-        shares += own * proportions[parent[members]]
-        shares /= mass
-        proportions[members] = shares
+        level_members, own = np.flatnonzero(level == depth), concentrations[depth - 1]
+        for at in range(0, len(level_members), ROWS_AT_ONCE):
+            members = level_members[at : at + ROWS_AT_ONCE]
+            shares = total[members]
+            mass = shares.sum(axis=1, keepdims=True) + own
+            shares += own * proportions[parent[members]]
+            shares /= mass
+            proportions[members] = shares
     return proportions

@@ -56,26 +56,28 @@ class RefineState:
     def start(
         cls, topics: np.ndarray, weights: np.ndarray, parent: np.ndarray, level: np.ndarray, tokens: float,
         documents: float, *, node_proportions: np.ndarray | None = None, concentrations: np.ndarray | None = None,
-        node_weight: np.ndarray | None = None, seeds: SeedPrior | None = None,
+        node_weight: np.ndarray | None = None, seeds: SeedPrior | None = None, cut: CutTree | None = None,
     ) -> "RefineState":
         """From the topics (d, k) and weights (k,) of a spectral solution and the document tree.
 
         ``node_proportions`` (nodes, k) defaults to the weights at every node, ``concentrations`` (depth + 1,), top
         down and the documents' last, to values that the passes then learn from, ``node_weight`` (nodes,) to ones.
+        With a ``cut``, ``node_proportions`` are those of the nodes that remain.
         """
         nodes, k, depth = len(parent), topics.shape[1], int(level.max())
+        rows = nodes if cut is None else len(cut.kept)
         if concentrations is None:
             concentrations = initial_concentrations(depth)
         if node_proportions is None:
             share = (weights + 1e-3 / k) / (weights + 1e-3 / k).sum()
-            node_proportions = np.tile(share, (nodes, 1))
+            node_proportions = np.tile(share, (rows, 1))
         return cls(
             statistics=topics * (weights / weights.sum() * tokens), parent=np.asarray(parent), level=np.asarray(level),
             hierarchy=Hierarchy(node_proportions, np.asarray(concentrations, dtype=float)),
-            node_tables=np.zeros((nodes, k)), node_spread=np.zeros(nodes),
+            node_tables=np.zeros((rows, k)), node_spread=np.zeros(rows),
             node_weight=np.ones(nodes) if node_weight is None else np.asarray(node_weight, dtype=float),
             tokens=float(tokens), documents=float(documents), rounds=0, passes=0, topic_ids=np.arange(k),
-            seeds=seeds,
+            seeds=seeds, cut=None if cut is None or cut.whole else cut,
         )
 
     @property
@@ -98,9 +100,13 @@ class RefineState:
         smooth: np.ndarray = counts + smoothing
         return smooth / smooth.sum(axis=0)
 
-    def replaced(self, statistics: np.ndarray, hierarchy: Hierarchy, node_tables: np.ndarray) -> "RefineState":
-        """The same progress with different topics and proportions."""
-        return replace(self, statistics=statistics, hierarchy=hierarchy, node_tables=node_tables)
+    def replaced(self, statistics: np.ndarray, hierarchy: Hierarchy, cut: CutTree | None = None) -> "RefineState":
+        """The same progress with different topics and with proportions of all nodes, or of those that remain."""
+        rows = np.zeros(hierarchy.proportions.shape)
+        return replace(
+            self, statistics=statistics, hierarchy=hierarchy, node_tables=rows, node_spread=np.zeros(len(rows)),
+            cut=None if cut is None or cut.whole else cut,
+        )
 
     def keep(self, topics: np.ndarray) -> "RefineState":
         """The same state with only these topics (column indices)."""
@@ -115,24 +121,19 @@ class RefineState:
         )
 
     def cut_to(self, cut: CutTree) -> "RefineState":
-        """The same state with rows of the nodes that remain; no node of a whole tree is cut."""
+        """The same state with rows of the nodes that remain, and nothing counted at them yet."""
         if cut.whole:
-            return self
-        proportions = self.hierarchy.proportions[cut.kept]
-        return replace(
-            self, cut=cut, hierarchy=Hierarchy(proportions, self.hierarchy.concentrations),
-            node_tables=self.node_tables[cut.kept], node_spread=self.node_spread[cut.kept],
-        )
+            return self.with_all_nodes()
+        rows = cut.kept if self.cut is None else self.cut.place[cut.kept]
+        hierarchy = Hierarchy(self.hierarchy.proportions[rows], self.hierarchy.concentrations)
+        return self.replaced(self.statistics, hierarchy, cut)
 
     def with_all_nodes(self) -> "RefineState":
         """The same state with rows of all nodes; those that were cut have the proportions of the node above them."""
         if self.cut is None:
             return self
-        nodes, proportions = len(self.parent), self.hierarchy.proportions[self.cut.place]
-        return replace(
-            self, cut=None, hierarchy=Hierarchy(proportions, self.hierarchy.concentrations),
-            node_tables=np.zeros((nodes, self.k)), node_spread=np.zeros(nodes),
-        )
+        proportions = self.hierarchy.proportions[self.cut.place]
+        return self.replaced(self.statistics, Hierarchy(proportions, self.hierarchy.concentrations))
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Everything as arrays, for a checkpoint."""

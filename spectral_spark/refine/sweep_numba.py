@@ -7,8 +7,10 @@ from numba import njit
 
 from spectral_spark.data.hashing import GOLDEN_GAMMA, mixed_bits, unit_interval
 from spectral_spark.refine.fixed_point import DOCUMENT_STEP, FIXED_POINT, PRIOR_BITS, PRIOR_STEPS
+from spectral_spark.refine.prefetch import prefetch
 
 SHORT, PART = 8, 32          # a document of fewer than k / SHORT words is short; PART topics are summed at once
+AHEAD = 8                    # words: what the draw of a word reads is fetched so many words before
 _bits: Any = njit(mixed_bits)
 _unit: Any = njit(unit_interval)
 
@@ -21,8 +23,9 @@ def sweep(
     """See ``backend.Backend.sweep``."""
     if streams is None:
         streams = np.arange(len(nodes), dtype=np.uint64)
+    sums = np.empty((len(likelihood), -(-prior.shape[1] // PART)), np.int64)
     _sweep(
-        indptr, words, topics, nodes, weights, prior, likelihood, first, last, seed, cold, counts, tables, streams
+        indptr, words, topics, nodes, weights, prior, likelihood, first, last, seed, cold, counts, tables, streams, sums
     )
 
 
@@ -62,21 +65,61 @@ def _own_topics(
 
 
 @njit(nogil=True, error_model="numpy")
+def _add_up_prior(row: np.ndarray, likelihood: np.ndarray, word: int, around: np.ndarray) -> None:
+    """The total weight of a node's prior for a word up to the end of every part of the topics."""
+    k, parts, so_far = len(row), len(row) // PART, np.uint64(0)
+    for part in range(parts):
+        some = np.uint64(0)
+        for j in range(PART):                        # of fixed length, which is compiled to faster code
+            some += np.uint64(row[part * PART + j]) * np.uint64(likelihood[word, part * PART + j])
+        so_far += some
+        around[word, part] = so_far
+    if parts * PART < k:
+        for j in range(parts * PART, k):
+            so_far += np.uint64(row[j]) * np.uint64(likelihood[word, j])
+        around[word, parts] = so_far
+
+
+@njit(nogil=True, error_model="numpy")
+def _drawn_from_prior(row: np.ndarray, likelihood: np.ndarray, word: int, around: np.ndarray, left: int) -> int:
+    """The topic in which the weight of the prior passes ``left``: first its part, then its place there."""
+    part, last = 0, around.shape[1] - 1
+    for number in range(last):
+        part += around[word, number] <= left
+    if part > 0:
+        left -= around[word, part - 1]
+    topic, so_far = part * PART, np.int64(0)
+    for j in range(part * PART, min(part * PART + PART, len(row)) - 1):
+        so_far += np.int64(row[j]) * np.int64(likelihood[word, j])
+        topic += so_far <= left
+    return topic
+
+
+@njit(nogil=True, error_model="numpy")
+def _fetch(
+    likelihood: np.ndarray, counts: np.ndarray, word: int, topic: int, inside: np.ndarray, size: int
+) -> None:
+    """Ask for what a draw will need: a word mostly keeps its topic, or gets another one of its document."""
+    prefetch(counts, word, topic)
+    for i in range(size):
+        prefetch(likelihood, word, np.int64(inside[i]))
+
+
+@njit(nogil=True, error_model="numpy")
 def _sweep(
     indptr: np.ndarray, words: np.ndarray, topics: np.ndarray, nodes: np.ndarray, weights: np.ndarray,
     prior: np.ndarray, likelihood: np.ndarray, first: int, last: int, seed: np.uint64, cold: bool,
-    counts: np.ndarray, tables: np.ndarray, streams: np.ndarray,
+    counts: np.ndarray, tables: np.ndarray, streams: np.ndarray, around: np.ndarray,
 ) -> None:
-    """A document has few topics: only these are weighed one by one. The sum over
-    the prior is computed once per word and node. The choice among topics has no branches that depend on the draw."""
+    """A document has few topics: only these are weighed one by one. The sums over the prior are computed once per word
+    and node, into ``around``. The choice among topics has no branches that depend on the draw."""
     k = prior.shape[1]
     count = np.zeros(k, np.int64)                    # words of the document by topic, before its sweep
     inside = np.zeros(k + 1, np.uint32)              # its topics in ascending order,
     many = np.zeros(k + 1, np.int64)                 # how many words they have,
     place = np.zeros(k, np.uint32)                   # and the position of each in the list
     sums = np.zeros(k + 1, np.int64)
-    around = np.zeros(len(likelihood), np.int64)     # the total weight of the prior for a word,
-    known = np.full(len(likelihood), -1, np.int32)   # and the node for which it was computed
+    known = np.full(len(likelihood), -1, np.int32)   # the node whose prior was added up for a word
     row, now = np.zeros(k, np.uint32), -1            # the prior of that node
     for d in range(first, last):
         node, size = nodes[d], 0
@@ -86,14 +129,16 @@ def _sweep(
                 row[j] = prior[node, j]
         if not cold:
             size = _own_topics(topics, indptr[d], indptr[d + 1], k, count, inside, many, place)
+        for t in range(indptr[d], min(indptr[d] + AHEAD, indptr[d + 1])):
+            _fetch(likelihood, counts, words[t], topics[t], inside, size)
         x = seed + streams[d] * DOCUMENT_STEP
         for t in range(indptr[d], indptr[d + 1]):
+            if t + AHEAD < indptr[d + 1]:
+                _fetch(likelihood, counts, words[t + AHEAD], topics[t + AHEAD], inside, size)
             word, old = words[t], topics[t]
             if known[word] != node:
-                some = np.uint64(0)
-                for j in range(k):
-                    some += np.uint64(row[j]) * np.uint64(likelihood[word, j])
-                around[word], known[word] = some, node
+                _add_up_prior(row, likelihood, word, around)
+                known[word] = node
             if not cold:
                 many[place[old]] -= 1                # the word itself does not count
             total = np.int64(0)
@@ -101,7 +146,7 @@ def _sweep(
                 total += many[i] * np.int64(likelihood[word, inside[i]])
                 sums[i] = total
             x += GOLDEN_GAMMA
-            left = np.int64(_unit(_bits(x)) * np.float64(total * PRIOR_STEPS + around[word]))
+            left = np.int64(_unit(_bits(x)) * np.float64(total * PRIOR_STEPS + around[word, around.shape[1] - 1]))
             drawn, i = left >> PRIOR_BITS, 0
             if drawn < total:
                 for s in range(size):
@@ -109,22 +154,7 @@ def _sweep(
                 new = np.int32(inside[i])
                 many[i] += 1
             else:
-                left -= total * PRIOR_STEPS
-                start = 0
-                while start + PART < k:              # many topics at once
-                    some = np.uint64(0)
-                    for j in range(start, start + PART):
-                        some += np.uint64(row[j]) * np.uint64(likelihood[word, j])
-                    if left < np.int64(some):
-                        break
-                    left -= np.int64(some)
-                    start += PART
-                new = np.int32(start)
-                for j in range(start, min(start + PART, k) - 1):
-                    left -= np.int64(row[j]) * np.int64(likelihood[word, j])
-                    if left < 0:
-                        break
-                    new += 1
+                new = np.int32(_drawn_from_prior(row, likelihood, word, around, left - total * PRIOR_STEPS))
                 for s in range(size):
                     i += inside[s] < new
                 if i == size or inside[i] != new:

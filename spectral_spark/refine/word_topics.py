@@ -15,6 +15,7 @@ from spectral_spark.data.hashing import GOLDEN_GAMMA, mixed_bits
 from spectral_spark.refine.backend import load_backend
 from spectral_spark.refine.fixed_point import FIXED_POINT, PRIOR_STEPS
 from spectral_spark.refine.gibbs import LONGEST
+from spectral_spark.refine.topic_counts import count_type
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +77,10 @@ def _cut(batches: Sequence[CountBatch], streams: np.ndarray, most_words: int) ->
     for rows in np.split(np.arange(len(owner)), np.flatnonzero(np.diff(parts)) + 1):
         if len(rows):
             indptr = np.concatenate([[0], np.cumsum(size[rows])]).astype(np.int64)
-            place = np.arange(indptr[-1]) - np.repeat(indptr[:-1], size[rows])
-            at = np.repeat(start[rows], size[rows]) + place * np.repeat(step[rows], size[rows])
+            at = np.arange(indptr[-1])                               # in place: blocks are large
+            at -= np.repeat(indptr[:-1], size[rows])
+            at *= np.repeat(step[rows], size[rows])
+            at += np.repeat(start[rows], size[rows])
             own = streams[owner[rows]] + number[rows].astype(np.uint64)
             yield WordBlock(indptr, words[at].astype(np.int32), nodes[owner[rows]], own, np.zeros(len(at), np.int32))
 
@@ -115,19 +118,23 @@ class SweepKernel:
 
 
 class SweepAccumulator:
-    """Sums over blocks: ``counts`` (d, k) and ``tables`` (nodes, k), int64 (see ``gibbs.GibbsSampler.draw``), and of a
-    cut tree, if asked for, ``all_tables`` (nodes of the whole tree, k)."""
+    """Sums over blocks: ``counts`` (d, k), uint32 as long as they fit, and ``tables`` (nodes, k), int64 (see
+    ``gibbs.GibbsSampler.draw``), and of a cut tree, if asked for, ``all_tables`` (nodes of the whole tree, k)."""
 
     def __init__(self, kernel: SweepKernel, shared: Mapping[str, np.ndarray]) -> None:
         self._backend, self._shared = load_backend(kernel.backend), shared
         self._sums = {name: np.zeros(shape, np.int64) for name, shape in sum_shapes(kernel, shared).items()}
+        self._sums["counts"], self._most = np.zeros(self._sums["counts"].shape, np.uint32), 0
 
     def add(self, block: WordBlock) -> WordBlock:
         """The same words with new topics."""
         shared, topics = self._shared, block.topics.copy()
         rows = shared["place"][block.nodes].astype(np.int32) if "place" in shared else block.nodes
+        weights = shared["weights"][block.nodes]
+        self._most += int(np.diff(block.indptr) @ weights)
+        self._sums["counts"] = self._sums["counts"].astype(count_type(self._most), copy=False)
         self._backend.sweep(
-            block.indptr, block.words, topics, rows, shared["weights"][block.nodes], shared["prior"],
+            block.indptr, block.words, topics, rows, weights, shared["prior"],
             shared["likelihood"], 0, block.documents, shared["seed"][0], bool(shared["cold"][0]), self._sums["counts"],
             self._sums["tables"], block.streams,
         )
@@ -155,4 +162,5 @@ def _add_tables(block: WordBlock, prior: np.ndarray, rows: np.ndarray, tables: n
     document, topic = cells // k, cells % k
     alpha = prior[rows[document], topic] / PRIOR_STEPS
     draws = alpha * (digamma(alpha + words) - digamma(alpha))
-    np.add.at(tables, (block.nodes[document], topic), (draws * FIXED_POINT).astype(np.int64))
+    np.add.at(tables.reshape(-1), block.nodes[document].astype(np.int64) * k + topic,
+              (draws * FIXED_POINT).astype(np.int64))

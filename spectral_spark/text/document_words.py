@@ -62,14 +62,19 @@ class DocumentWords:
         matrix.sum_duplicates()
         return matrix
 
-    def columns(self, hashes: np.ndarray, *, ordered: bool) -> tuple[pa.Array, pa.Array]:
-        """Hashes and counts of every document as bytes; ordered: every word, after a zero where a phrase must end."""
+    def columns(self, bags: sparse.csr_matrix, hashes: np.ndarray, *, ordered: bool) -> tuple[pa.Array, pa.Array]:
+        """Hashes and counts of every document as bytes; ordered: every word, after a zero where a phrase must end.
+
+        Parameters
+        ----------
+        bags : documents by words.
+        hashes : of the words, by their numbers.
+        """
         if ordered and self.breaks is not None:
             gaps = np.flatnonzero(self.breaks)
             sequence = np.insert(hashes[self.words], gaps, 0)
             starts = self.starts + np.concatenate(([0], np.cumsum(self.breaks)))[self.starts]
             return binary_column(sequence, starts), pa.nulls(len(starts) - 1, pa.binary())
-        bags = self.bags(len(hashes))
         return (binary_column(hashes[bags.indices], bags.indptr),
                 binary_column(bags.data.astype(np.int32), bags.indptr))
 

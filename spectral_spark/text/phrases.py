@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 MOST_PHRASES = 100_000
 FALSE_ALARMS = 0.05            # probability of one phrase or more by chance among all pairs that are looked at
@@ -117,7 +117,7 @@ def significant_pairs(scores: PairScores, n_candidates: int, limit: int | None) 
     ----------
     limit : the largest number of phrases; None for all that pass.
     """
-    threshold = chi2.isf(FALSE_ALARMS / max(n_candidates, 1), 1)
+    threshold = chdtri(1, FALSE_ALARMS / max(n_candidates, 1))          # χ² with one degree of freedom
     passed = np.flatnonzero((scores.likelihood_ratio > threshold) & (scores.npmi >= LEAST_NPMI))
     order = passed[np.argsort(-scores.likelihood_ratio[passed], kind="stable")]
     return order[: MOST_PHRASES if limit is None else min(limit, MOST_PHRASES)]

@@ -107,19 +107,21 @@ def split_texts(texts: TextBytes, tokeniser: Tokeniser, *, follows: bool = False
     if len(others) < len(texts):
         _blank_addresses(texts, lowered)
     counts, raw, after = _split_bytes(texts, lowered, follows)
-    damaged = np.zeros(len(texts), bool)
+    damaged, order = np.zeros(len(texts), bool), None
     if len(others):
-        counts, raw, after, damaged = _merged(texts, tokeniser, others, counts, raw, after)
+        counts, raw, after, damaged, order = _merged(texts, tokeniser, others, counts, raw, after)
     encoded = raw.dictionary_encode()
-    starts = np.concatenate(([0], np.cumsum(counts)))
-    return Tokens(starts, encoded.indices.to_numpy(), encoded.dictionary.to_pylist(), after, damaged)
+    starts, words = np.concatenate(([0], np.cumsum(counts))), encoded.indices.to_numpy()
+    return Tokens(starts, words if order is None else words[order], encoded.dictionary.to_pylist(), after, damaged)
 
 
 def _merged(
     texts: TextBytes, tokeniser: Tokeniser, others: np.ndarray, counts: np.ndarray, raw: pa.Array,
     follows: np.ndarray | None,
-) -> tuple[np.ndarray, pa.Array, np.ndarray | None, np.ndarray]:
-    """The words of the ASCII texts with those of the others put where they belong, and which texts are damaged."""
+) -> tuple[np.ndarray, pa.Array, np.ndarray | None, np.ndarray, np.ndarray]:
+    """The words of the ASCII texts and then those of the others, which texts are damaged, and the order in which the
+    words belong; counts and ``follows`` are in that order.
+    """
     found: list[str] = []
     joined: list[bool] = []
     rows, counts, damaged = np.repeat(np.arange(len(texts)), counts), counts.copy(), np.zeros(len(texts), bool)
@@ -136,9 +138,9 @@ def _merged(
         counts[row] = len(words)
         found += words
     order = np.argsort(np.concatenate([rows, np.repeat(others, counts[others])]), kind="stable")
-    raw = pa.concat_arrays([raw, pa.array(found, pa.large_string())]).take(pa.array(order))
+    raw = pa.concat_arrays([raw, pa.array(found, pa.large_string())])
     after = None if follows is None else np.concatenate([follows, np.array(joined, bool)])[order]
-    return counts, raw, after, damaged
+    return counts, raw, after, damaged, order
 
 
 def _split_bytes(
@@ -213,26 +215,26 @@ def _occurrences(texts: TextBytes, pattern: bytes, rare: int) -> np.ndarray:
     return at[rows == np.searchsorted(texts.starts, at + len(pattern) - 1, "right")]
 
 
-def plain_contents(texts: TextBytes) -> Iterator[bytes]:
+def plain_contents(texts: TextBytes) -> list[bytes]:
     """Every text in lower case with single spaces between its words and none at its ends, in UTF-8.
 
     Texts that are not UTF-8 are taken as they are.
     """
-    others = set(texts.beyond_ascii.tolist())
     spaces = _looked_up(_SPACES, texts.data, np.bool_)
-    kept = ~spaces
-    kept[1:] |= ~spaces[:-1]                          # the first white space after a word stays
-    filled = np.flatnonzero(np.diff(texts.starts))
-    firsts = texts.starts[filled]
-    kept[firsts] = ~spaces[firsts]
-    plain = _looked_up(_PLAIN, texts.data)[kept]
-    bounds = np.concatenate(([0], np.cumsum(kept)))[texts.starts]
-    contents = plain.tobytes()
-    for row in range(len(texts)):
-        if row in others:
-            yield _plain(texts.text(row))
-        else:
-            yield contents[bounds[row]: bounds[row + 1]].rstrip(b" ")
+    dropped = spaces.copy()
+    dropped[1:] &= spaces[:-1]                        # the first white space after a word stays
+    firsts = texts.starts[np.flatnonzero(np.diff(texts.starts))]
+    dropped[firsts] = spaces[firsts]
+    bounds = texts.starts - np.searchsorted(np.flatnonzero(dropped), texts.starts)
+    plain = _looked_up(_PLAIN, texts.data)[~dropped]
+    ends = bounds[1:].copy()
+    filled = np.flatnonzero(np.diff(bounds))
+    ends[filled] -= plain[ends[filled] - 1] == ord(" ")
+    whole = plain.tobytes()
+    contents = [whole[start:end] for start, end in zip(bounds[:-1].tolist(), ends.tolist(), strict=True)]
+    for row in texts.beyond_ascii.tolist():
+        contents[row] = _plain(texts.text(row))
+    return contents
 
 
 def _plain(text: bytes) -> bytes:

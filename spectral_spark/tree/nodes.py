@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from spectral_spark.data.row_sums import add_to_rows
 from spectral_spark.errors import InputError, SettingsError
 from spectral_spark.tree.path_order import Path, ordered_nodes
 
@@ -144,5 +145,5 @@ class DocumentTree:
         """Sums of a value per node over each node's whole subtree, itself included; array of shape (nodes, ...)."""
         total = np.array(own, copy=True)
         for nodes in self.levels_upwards:
-            np.add.at(total, self.parent[nodes], total[nodes])
+            add_to_rows(total, self.parent[nodes], total[nodes])
         return total

@@ -79,3 +79,19 @@ def test_containers_too_small_for_their_workers_are_remarked_upon() -> None:
     for enough in ({"spark.executor.memoryOverhead": "1800"}, {"spark.executor.pyspark.memory": "2g"},
                    {"spark.executor.memoryOverheadFactor": "0.5"}, {"spark.master": "spark://host:7077"}):
         assert memory.executor_shortage(need, yarn | enough) is None
+
+
+def test_documents_on_the_driver_take_memory() -> None:
+    settings = FitSettings(k=50)
+    few, many = (forecast(CorpusSize(n, 18 * n, 20_000), settings, 2, costs=COSTS).memory for n in (10**6, 10**7))
+    assert few.driver + (200 << 20) < many.driver < few.driver + (1 << 30)
+    assert few.worker == many.worker
+    assert memory.held_bytes(memory.MOST_KNOWN + 1, 5) < memory.held_bytes(1000, 5)       # nobody knows so many
+
+
+def test_the_check_of_a_large_corpus_takes_a_block_of_every_shard() -> None:
+    def check(documents: int) -> float:
+        found = forecast(CorpusSize(documents, 18 * documents, 20_000), FitSettings(k=50), 2, costs=COSTS)
+        return next(step.seconds for step in found.passes if step.name == "check")
+
+    assert check(10**8) > 5 * check(10**7) > 25 * check(10**5)

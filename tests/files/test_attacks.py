@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -190,6 +191,18 @@ def test_many_runs_share_a_checkpoint_directory(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", ["a\0b", "x" * 300, "", "\udcff"])
 def test_impossible_paths_are_refused(path: str) -> None:
     with pytest.raises(InputError, match="path"):
+        resolve(path)
+
+
+@pytest.mark.parametrize(("path", "message"), [
+    ("S3A://bucket/model", "'S3A://bucket/model': write its scheme in lower case, 's3a:'"),
+    ("File:///tmp/model", "write its scheme in lower case, 'file:'"),
+    ("s3a:/bucket/model", "'s3a:/bucket/model' names no bucket; write s3a://BUCKET/PATH"),
+    ("gs:///model", "names no bucket; write gs://BUCKET/PATH"),
+    ("s3://", "names no bucket; write s3://BUCKET/PATH"),
+])
+def test_misspelt_addresses_are_refused_before_anything_is_asked(path: str, message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
         resolve(path)
 
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from spectral_spark.errors import InputError, SettingsError
-from spectral_spark.ingest import counted_words
+from spectral_spark.ingest import counted_files, counted_words
 from spectral_spark.ingest.ingest_settings import IngestSettings
 from spectral_spark.ingest.kept_columns import with_kept
 from spectral_spark.ingest.readers import amazon, enron
@@ -76,8 +76,9 @@ def test_phrases_columns_and_dropped_lines_in_one_corpus(run_ingest: Ingest, not
     assert words_by_document(again) == found
 
 
+@pytest.mark.parametrize("where", ["driver", "executors"])
 def test_two_words_with_one_hash_are_counted_again_with_other_hashes(
-    spark: Any, run_ingest: Ingest, notes: Path, monkeypatch: pytest.MonkeyPatch
+    spark: Any, run_ingest: Ingest, notes: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     schema = "hash long, term string, documents long, occurrences long"
     parts = spark.createDataFrame([(1, "gas", 2, 3), (1, None, 1, 1), (2, "oil", 1, 1)], schema)
@@ -85,13 +86,16 @@ def test_two_words_with_one_hash_are_counted_again_with_other_hashes(
     with pytest.raises(HashCollisionError):
         refuse_collisions(added_up(parts.union(spark.createDataFrame([(1, "oil", 1, 1)], schema))))
     refusals = [HashCollisionError()]
+    name = "_on_driver" if where == "driver" else "refuse_collisions"
+    follow = getattr(counted_words, name)
 
-    def once(statistics: Any) -> None:
+    def once(*given: Any) -> Any:
         if refusals:
             raise refusals.pop()
-        refuse_collisions(statistics)
+        return follow(*given)
 
-    monkeypatch.setattr(counted_words, "refuse_collisions", once)
+    monkeypatch.setattr(counted_words, name, once)
+    monkeypatch.setattr(counted_files, "MOST_ROWS", 0 if where == "executors" else counted_files.MOST_ROWS)
     corpus = run_ingest("table", notes, **TABLE)
     assert not refusals
     counter = TextCounter(TextRecipe(()), corpus.vocabulary)

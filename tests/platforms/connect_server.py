@@ -25,6 +25,7 @@ _STREAMS = {                                                # (does the client s
     "FetchErrorDetails": (False, False), "CloneSession": (False, False), "GetStatus": (False, False),
 }
 _MOST_BYTES = 128 << 20
+START_SECONDS = 600
 
 
 @contextmanager
@@ -58,7 +59,7 @@ def connect_server(scratch: Path, root: Path) -> Iterator[str]:
 
 
 def _wait_for(port: int, server: "subprocess.Popen[bytes]", log: Path) -> None:
-    for _ in range(600):
+    for _ in range(5 * START_SECONDS):
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return

@@ -13,7 +13,7 @@ import pytest
 
 from tests.platforms.connect_server import connect_server, serverless_gate
 
-pytestmark = pytest.mark.platforms
+pytestmark = [pytest.mark.platforms, pytest.mark.timeout(3600)]
 EVERYTHING, WIDE = (Path(__file__).parent / name for name in ("everything.py", "wide_fit.py"))
 ROOT = Path(__file__).parents[2]
 NEEDED = ("numpy", "scipy", "pyarrow", "pandas", "psutil", "threadpoolctl", "numba", "jinja2", "findspark")
@@ -49,7 +49,7 @@ def everything(python: str, place: Path, *words: str, script: Path = EVERYTHING,
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_", "JAVA"))}
     clean |= {"PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": python, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run([python, str(script), str(place / "answer.json"), str(place), *words], cwd=place, check=False,
-                          capture_output=True, text=True, timeout=900, env=clean | environment)
+                          capture_output=True, text=True, timeout=1800, env=clean | environment)
     assert done.returncode == 0, done.stderr[-3000:]
     found: dict[str, str] = json.loads((place / "answer.json").read_text())
     return found
@@ -98,6 +98,7 @@ def test_arrays_of_more_than_ten_million_numbers_travel_as_files(client: str, se
     assert found["numbers"] >= 10_000_000
     assert not [why for why in gate.refused if "TOO_LARGE" in why]
     assert gate.uploaded > 8 * 10_000_000
+    assert gate.largest_answer < 64 << 20                   # half of what a message may have
     classic = everything(sys.executable, tmp_path / "classic", script=WIDE, JAVA_HOME=os.environ.get("JAVA_HOME", ""))
     assert classic.pop("py4j")
     assert found == classic

@@ -103,7 +103,10 @@ def test_a_search_over_a_wide_tree_inherits_proportions() -> None:
     explorer = GibbsSampler(state_of(drawn, parent, level), sample, GibbsSettings(6), RefineSettings())
     for _ in range(6):
         explorer.sweep()
-    proportions = explorer.state().hierarchy.proportions
+    found = explorer.state()
+    assert found.cut is not None
+    assert len(found.hierarchy.proportions) == len(found.cut.kept) < len(parent)
+    proportions = found.with_all_nodes().hierarchy.proportions
     assert proportions.shape == (len(parent), K)
     assert len(np.unique(proportions, axis=0)) < len(parent)
 

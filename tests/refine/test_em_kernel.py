@@ -61,8 +61,9 @@ def test_sums_over_documents() -> None:
     assert got["documents"] == [100]
     assert got["shards"] == [1]
     assert got["tokens"] == [drawn.batch.counts.sum()]
+    assert got["node_tables"].shape == (5, 8)
     per_node = np.bincount(drawn.batch.nodes, minlength=5)
-    np.testing.assert_allclose(got["node_counts"].sum(axis=1), per_node, rtol=1e-9)
+    np.testing.assert_array_equal(got["node_tables"].sum(axis=1) > 0, per_node > 0)
     still = arrays_of(RefineKernel(batch_size=32, frozen=True), shared_of(drawn), drawn.batch)
     np.testing.assert_allclose(still["statistics"].sum(), drawn.batch.counts.sum(), rtol=1e-9)
     assert all(array.dtype == np.float64 for array in got.values())

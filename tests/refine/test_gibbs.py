@@ -112,7 +112,7 @@ def test_both_loops_draw_the_same_from_any_numbers() -> None:
     assert (np.bincount(one[0], minlength=20) > 0).sum() > 10
 
 
-@pytest.mark.parametrize("weights", [(64, 64, 64, 64, 64), (64, 1, 37, 64, 901)])
+@pytest.mark.parametrize("weights", [(64, 64, 64, 64, 64), (64, 1, 37, 64, 901), (64, 1 << 30, 1, 64, 64)])
 def test_compiled_or_not_and_any_number_of_threads_give_the_same_bits(weights: tuple[int, ...]) -> None:
     drawn = draw(400, k=6, seed=1)
     sample, start = DocumentSample.from_batches([drawn.batch], 10**6), state_of(drawn, noisy(drawn.topics))
@@ -201,3 +201,13 @@ def test_a_sample_has_whole_documents_and_no_more_words_than_asked() -> None:
 def test_wrong_settings_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(SettingsError, match="total priors" if "last_total" in wrong else next(iter(wrong))):
         GibbsSettings(**wrong)                                                      # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("only_search", [False, True])
+@pytest.mark.parametrize("words", [1_000, 10**7])
+def test_the_topics_of_all_sweeps_are_counted(words: int, only_search: bool) -> None:
+    settings, total, now = GibbsSettings(47, only_search=only_search), 0, 0
+    for sweep in range(settings.sweeps):
+        now = settings.columns(20, words).get(sweep, now)
+        total += now
+    assert settings.topic_sweeps(20, words) == total

@@ -101,3 +101,16 @@ def test_guard_rails() -> None:
     high = update_hierarchy(now, one, nothing, np.full((1, 2), 1e9), np.array([1.0]), learn=True, bounds=BOUNDS)
     low = update_hierarchy(now, one, nothing, np.zeros((1, 2)), np.array([1e9]), learn=True, bounds=BOUNDS)
     assert (high.concentrations[0], low.concentrations[0]) == (1000.0, 0.05)
+
+
+def test_proportions_of_a_cut_tree_stand_for_those_of_the_nodes_that_were_cut() -> None:
+    rng = np.random.default_rng(2)
+    parent, level = np.array([-1, 0, 1, 1, 0, 4]), np.array([0, 1, 2, 2, 1, 2])
+    place = np.array([0, 1, 1, 1, 0, 0])                 # the root and node 1 remain
+    cut = Hierarchy(rng.dirichlet(np.ones(4), 2), np.array([3.0, 5.0, 1.0]))
+    whole = Hierarchy(cut.proportions[place], cut.concentrations)
+    tables, spread = rng.gamma(0.3, 4.0, (6, 4)), rng.gamma(2.0, 1.0, 6)
+    found = update_hierarchy(cut, parent, level, tables, spread, learn=True, bounds=BOUNDS, place=place)
+    expected = update_hierarchy(whole, parent, level, tables, spread, learn=True, bounds=BOUNDS)
+    np.testing.assert_array_equal(found.proportions, expected.proportions)
+    np.testing.assert_array_equal(found.concentrations, expected.concentrations)

@@ -8,8 +8,8 @@ import pytest
 from spectral_spark.refine import DocumentSample, GibbsSampler, GibbsSettings, RefineSettings, RefineState
 from spectral_spark.refine.em_kernel import RefineAccumulator, RefineKernel
 from spectral_spark.refine.em_passes import drop_dead, shared_arrays
-from spectral_spark.refine.gibbs import likelihood_steps
 from spectral_spark.refine.seed_prior import FINAL, SeedPrior
+from spectral_spark.refine.topic_counts import likelihood_steps
 from spectral_spark.refine.topic_merging import merge_labels, split_heaviest
 from tests.refine.corpora import LocalRounds, draw, noisy, refine_pass, settle_pass
 

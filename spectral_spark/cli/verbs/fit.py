@@ -19,7 +19,7 @@ from spectral_spark.cli.verb import OVERWRITE, Verb
 from spectral_spark.data.seeds import check_room, number_of_topics, seeds_of
 from spectral_spark.data.setting import Audience
 from spectral_spark.data.settings import AUTO, HDP
-from spectral_spark.engine.memory import GIB, memory_need
+from spectral_spark.engine.memory import GIB, held_bytes, memory_need
 from spectral_spark.errors import SettingsError
 from spectral_spark.files.formats import MODEL_KIND
 from spectral_spark.fit.fit_settings import FitSettings
@@ -84,7 +84,9 @@ def plan(settings: Namespace) -> list[str]:
     has_basis = _has_basis(settings, wanted, manifest["terms"])
     passes = planned_passes(wanted, manifest["terms"], tokens, has_basis)
     k = None if wanted.k == "auto" else int(wanted.k)
-    need = memory_need(manifest["terms"], columns, k, third=wanted.collects_third(columns, 0 if has_basis else tokens))
+    third = wanted.collects_third(columns, 0 if has_basis else tokens)
+    held = held_bytes(train, wanted.search_words(k or columns // 2, tokens))
+    need = memory_need(manifest["terms"], columns, k, third=third, held=held)
     return [
         f"fit {'as many topics as there are' if wanted.k == 'auto' else f'{wanted.k} topics'} to '{settings.corpus}': "
         f"{number(train)} documents, {number(tokens)} words, {number(manifest['terms'])} distinct",

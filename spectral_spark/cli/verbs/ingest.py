@@ -10,6 +10,7 @@ from spectral_spark.cli.verb import OVERWRITE, Verb
 from spectral_spark.data.settings import INGEST
 from spectral_spark.files.formats import CORPUS_KIND
 from spectral_spark.ingest.boilerplate_file import check_boilerplate_file
+from spectral_spark.ingest.counted_files import MOST_ROWS
 from spectral_spark.ingest.ingest_settings import IngestSettings
 from spectral_spark.ingest.saved_vocabulary import known_words
 from spectral_spark.ingest.table_names import table_in_catalog
@@ -46,7 +47,8 @@ def plan(settings: Namespace) -> list[str]:
         f"{_words(wanted)}; {held_out}",
         *_about_text(wanted),
         f"write the corpus to '{wanted.output}'",
-        "memory: documents stream through the workers; the driver holds the vocabulary only",
+        "memory: documents stream through the workers; the driver holds the vocabulary and, of up to "
+        f"{number(MOST_ROWS)} documents, ids and keys",
     ]
 
 
