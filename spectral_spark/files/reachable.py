@@ -13,6 +13,7 @@ from spectral_spark.errors import StoreError
 
 SECONDS = 10.0
 _NAME_NODE_PORT = 8020
+_LARGEST_PORT = 65_535
 _PLAIN_SOCKETS = ("", "org.apache.hadoop.net.StandardSocketFactory")
 _answered: set[tuple[str, int]] = set()
 
@@ -28,8 +29,12 @@ def check_reachable(scheme: str, inside: str, configuration: Any) -> None:
     address = {"hdfs": _name_node, "s3a": _endpoint}.get(scheme, lambda *_: None)(inside, configuration)
     if address is None or address in _answered:
         return
+    if not 0 < address[1] <= _LARGEST_PORT:
+        raise StoreError(f"{address[1]} is not a port: ports are between 1 and {_LARGEST_PORT:,}; correct the address")
     try:
         socket.create_connection(address, timeout=SECONDS).close()
+    except UnicodeError:
+        raise StoreError(f"'{address[0]}' cannot be the name of a machine: correct the address") from None
     except OSError as error:
         why = "no answer in time" if isinstance(error, TimeoutError) else error.strerror or str(error)
         raise StoreError(f"it does not answer at {address[0]}:{address[1]} ({why}): check the address, the port and "
@@ -39,13 +44,13 @@ def check_reachable(scheme: str, inside: str, configuration: Any) -> None:
 
 def _name_node(inside: str, configuration: Any) -> tuple[str, int] | None:
     """The NameNode of a path; None for the name of several ones, for none, and behind a SOCKS proxy."""
-    found = re.match(r"(?:[^/@]*@)?([^/:@]+)(?::(\d{1,5}))?(?:/|$)", inside)
+    found = re.match(r"(?:[^/@]*@)?([^/:@]+)(?::([^/]*))?(?:/|$)", inside)
     if found is None or (configuration.get("hadoop.rpc.socket.factory.class.default") or "") not in _PLAIN_SOCKETS:
         return None
     services = (configuration.get("dfs.nameservices") or "").split(",")
     if found[1] in (name.strip() for name in services):
         return None
-    return found[1], int(found[2] or _NAME_NODE_PORT)
+    return found[1], _port(found[2] or str(_NAME_NODE_PORT))
 
 
 def _endpoint(inside: str, configuration: Any) -> tuple[str, int] | None:
@@ -54,10 +59,20 @@ def _endpoint(inside: str, configuration: Any) -> tuple[str, int] | None:
     said = configuration.get(f"fs.s3a.bucket.{bucket}.endpoint") or configuration.get("fs.s3a.endpoint") or ""
     if not said or configuration.get("fs.s3a.proxy.host"):
         return None
+    plain = (configuration.get("fs.s3a.connection.ssl.enabled") or "").strip().lower() == "false"
     try:
-        plain = (configuration.get("fs.s3a.connection.ssl.enabled") or "").strip().lower() == "false"
         parts = urlsplit(said if "://" in said else f"{'http' if plain else 'https'}://{said}")
-        port = parts.port or {"http": 80}.get(parts.scheme, 443)
-    except ValueError:
+    except ValueError as error:
+        raise StoreError(f"fs.s3a.endpoint '{said}' is not an address ({error}): correct it") from None
+    if not parts.hostname:
         return None
-    return (parts.hostname, port) if parts.hostname else None
+    _, colon, port = parts.netloc.rpartition("@")[2].rpartition(":")
+    if port and colon and not port.endswith("]"):           # the end of an IPv6 address without a port
+        return parts.hostname, _port(port)
+    return parts.hostname, 80 if parts.scheme == "http" else 443
+
+
+def _port(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,9}", text):
+        raise StoreError(f"'{text}' is not a port: ports are numbers between 1 and {_LARGEST_PORT:,}; correct the address")
+    return int(text)

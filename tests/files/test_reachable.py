@@ -59,3 +59,22 @@ def test_addresses_that_only_the_connector_knows_are_left_to_it(closed_port: int
     check_reachable("s3a", "bucket/x", {})
     check_reachable("s3a", "bucket/x", {"fs.s3a.endpoint": f"127.0.0.1:{closed_port}", "fs.s3a.proxy.host": "proxy"})
     check_reachable("gs", "bucket/x", {})
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "99999", "123456789012", "http"])
+def test_what_is_no_port_is_refused_before_anybody_is_asked(port: str) -> None:
+    with pytest.raises(StoreError, match=f"'?{port}'? is not a port"):
+        check_reachable("hdfs", f"127.0.0.1:{port}/corpora", {})
+    with pytest.raises(StoreError, match=f"'?{port}'? is not a port"):
+        check_reachable("s3a", "bucket/mail", {"fs.s3a.endpoint": f"http://127.0.0.1:{port}"})
+
+
+@pytest.mark.parametrize("host", ["two..dots", "x" * 64 + ".example"])
+def test_what_no_machine_can_be_called_is_refused(host: str) -> None:
+    with pytest.raises(StoreError, match="cannot be the name of a machine|does not answer at"):
+        check_reachable("hdfs", f"{host}:8020/corpora", {})
+
+
+def test_an_endpoint_that_is_no_address_is_refused() -> None:
+    with pytest.raises(StoreError, match="is not an address"):
+        check_reachable("s3a", "bucket/mail", {"fs.s3a.endpoint": "http://[::1"})
