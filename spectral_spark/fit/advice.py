@@ -22,6 +22,14 @@ def warn_of_noise(rank: RankChoice, run: FitRun) -> None:
     )
 
 
+def warn_of_layers(census: Census, settings: FitSettings, run: FitRun) -> None:
+    """Warn when the tree is cut to more layers than it has."""
+    there = census.tree.depth + 2
+    if settings.tree_layers is not None and settings.tree_layers > there:
+        run.warn(f"`layers` is {settings.tree_layers}, but the tree has {there} layers, from the root to the "
+                 "documents: all of them are used")
+
+
 def warn_of_balance(census: Census, settings: FitSettings, run: FitRun) -> None:
     """Warn when a group balance changes nothing."""
     if not settings.group_balance:

@@ -17,6 +17,7 @@ SEARCH_WORDS, MOST_SEARCH_WORDS = 30_000, 12_000_000      # of that search: for 
 DRAWS, FEWEST_SWEEPS, MOST_SWEEPS = 250_000_000, 60, 300
 SEARCH_SWEEPS, CORPUS_SHARE, FEWEST_CORPUS_SWEEPS = 160, 10, 4
 REFINE_PASSES = 2
+PRINTED_SOLVER = "power"
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ class FitSettings:
     def __post_init__(self) -> None:
         if isinstance(self.concentrations, list):
             object.__setattr__(self, "concentrations", tuple(self.concentrations))
+        if self.printed and self.solver == AUTO:                # polar, which auto stands for, is not in the paper
+            object.__setattr__(self, "solver", PRINTED_SOLVER)
 
     def collects_third(self, columns: int, words: int = 0) -> bool:
         """Whether third moments are collected in a basis of so many columns, or left to a sample of documents.

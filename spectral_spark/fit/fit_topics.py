@@ -16,7 +16,7 @@ from spectral_spark.engine.memory import check_memory, held_bytes
 from spectral_spark.engine.pack_counts import PackSettings
 from spectral_spark.engine.progress import Progress
 from spectral_spark.errors import InputError
-from spectral_spark.fit.advice import warn_of_balance, warn_of_containers, warn_of_noise
+from spectral_spark.fit.advice import warn_of_balance, warn_of_containers, warn_of_layers, warn_of_noise
 from spectral_spark.fit.basis_step import basis_weights, check_basis, find_basis
 from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
@@ -37,6 +37,7 @@ from spectral_spark.fit.seed_step import (
     seeded_start,
     with_room,
 )
+from spectral_spark.fit.settings_check import check_tree
 from spectral_spark.fit.solve_step import Solved, solve_moments, with_chosen_tensors
 from spectral_spark.fit.stability import with_stability
 from spectral_spark.fit.third_step import basis_from_sample, sample_for_solving
@@ -97,7 +98,9 @@ def _fit_counted(
     source: str, known: MomentState | None = None,
 ) -> FittedTopics:
     """The steps that follow the census; ``known`` are the moments of these documents, where a model has them."""
+    check_tree(settings, corpus.census.tree)
     check_groups(corpus, settings)
+    warn_of_layers(corpus.census, settings, run)
     warn_of_balance(corpus.census, settings, run)
     weights = basis_weights(corpus, settings)
     words = vocabulary_fingerprint(vocabulary)

@@ -14,7 +14,7 @@ from spectral_spark.files.model_files import NodeTable, TopicModelFiles
 from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.fit_summary import FitSummary
-from spectral_spark.fit.planned_passes import AGREED
+from spectral_spark.fit.planned_passes import AGREED, CALIBRATED
 from spectral_spark.moments.kept_sample import KeptSample
 from spectral_spark.moments.known_documents import KnownDocuments
 from spectral_spark.moments.moment_state import MomentState
@@ -185,11 +185,12 @@ def _documents_from(settings: FitSettings, topics: Topics) -> str:
         return "given"
     if settings.refines and "concentration_scores" not in topics.report:
         return "refinement"
-    if settings.concentrations == "calibrated":
-        return "calibrated"
-    if topics.report.get("concentrations_chosen") == AGREED:
+    chosen, scored = topics.report.get("concentrations_chosen", ""), "concentration_scores" in topics.report
+    if settings.concentrations == CALIBRATED or (chosen.endswith(CALIBRATED) and not scored):
+        return CALIBRATED
+    if chosen == AGREED:
         return "agreement of the groups"
-    return "held-out documents" if "concentration_scores" in topics.report else "usual"
+    return "held-out documents" if scored else "usual"
 
 
 def versions() -> dict[str, str]:

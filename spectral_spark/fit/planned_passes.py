@@ -4,6 +4,7 @@ from spectral_spark.fit.fit_settings import FitSettings
 
 CANDIDATES = (0.1, 0.3, 1.0, 3.0)
 GROUP_CANDIDATES = (0.1, 0.3, 1.0, 2.0, 3.5, 5.5, 8.0)      # for tensors per group, which depend on these alone
+CALIBRATED = "calibrated"   # concentrations that the moments tell
 AGREED = "groups agreed"    # the number that the second moments of the groups agree on
 LARGE_TOPICS = 64 << 20     # bytes: candidates above this are scored one at a time
 

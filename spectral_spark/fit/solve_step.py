@@ -11,10 +11,12 @@ from spectral_spark.fit.concentration_search import score_candidates
 from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.fitted_topics import Topics
-from spectral_spark.fit.planned_passes import AGREED, CANDIDATES, GROUP_CANDIDATES, LARGE_TOPICS
+from spectral_spark.fit.planned_passes import AGREED, CALIBRATED, CANDIDATES, GROUP_CANDIDATES, LARGE_TOPICS
+from spectral_spark.fit.settings_check import check_levels
 from spectral_spark.fit.third_step import SAMPLED_ITERATIONS, SETTLED, ThirdDocuments, third_documents
 from spectral_spark.moments.kept_sample import KeptSample
 from spectral_spark.moments.moment_state import MomentState
+from spectral_spark.solve.exact_solution import exact_solution
 from spectral_spark.solve.level_concentrations import LevelRatios, level_ratios
 from spectral_spark.solve.reconstruct import smoothed_topics
 from spectral_spark.solve.solve_state import group_agreement, solve_state
@@ -23,7 +25,7 @@ from spectral_spark.tree.bounds import independent_groups
 
 UNSCORED = 0.3              # without documents to choose with, or before refinement; small values suit text
 DOCUMENT_CONCENTRATION = 1.0
-CALIBRATED, PER_GROUP = "calibrated", "groups"
+PER_GROUP = "groups"
 CLOSE = 0.08                # share of the gain over word frequencies within which losses do not tell concentrations
 FEW_GROUPS = 64             # groups whose second moments are compared one by one
 MANY_GROUPS = 20            # independent top-level groups that stand for their expectation
@@ -57,16 +59,21 @@ def solve_moments(
     Refinement learns its own concentrations, and neither the concentrations of the start nor the solver's tolerance
     make a difference after it (``benchmarks/REFINE.md``). Before a refinement, one set of numbers that suits the tree
     is therefore taken, and candidates are tried only if it has no solution.
+    Moments without noise, which no corpus has, tell all concentrations themselves, and nothing else is tried.
     """
     refined = settings.refines and (refined or corpus is not None)
     sampled = corpus is not None and settings.explores
     third = None if moments.has_third else third_documents(moments, sample, settings.solver, corpus, run)
     if settings.concentrations != "auto":
+        check_levels(settings, moments.census.tree.depth)
         given = settings.concentrations
-        concentrations: str | list[float] = given if isinstance(given, str) else _for_tree(list(given), moments)
+        concentrations: str | list[float] = given if isinstance(given, str) else list(given)
         solution = _solve(moments, settings, concentrations, third, refined=refined)
         last = (solution.concentrations or (DOCUMENT_CONCENTRATION,))[-1]
         return _solved(moments, solution, last, printed=settings.printed, sampled=sampled)
+    exact = _exact(moments, settings)
+    if exact is not None:
+        return exact
     if corpus is None or not settings.scores_candidates:
         try:
             name, candidate = _unscored(moments, settings)
@@ -84,6 +91,18 @@ def solve_moments(
     return _solved(
         moments, chosen.solution, chosen.document_concentration, report, printed=settings.printed, sampled=sampled
     )
+
+
+def _exact(moments: MomentState, settings: FitSettings) -> Solved | None:
+    """The solution of moments without noise; its topics are smoothed only before a refinement."""
+    if settings.printed:                                    # reads the moments as printed, exact or not
+        return None
+    found = exact_solution(moments, settings.k, settings.solver, settings.seed, tensors=settings.tensors)
+    if found is None or found.concentrations is None:
+        return None
+    report = {"concentrations_chosen": f"{PER_GROUP} {CALIBRATED}" if found.per_group else CALIBRATED}
+    g = DOCUMENT_CONCENTRATION if settings.refines else found.concentrations[-1]
+    return _solved(moments, found, g, report, printed=not settings.refines)
 
 
 def _unscored(moments: MomentState, settings: FitSettings) -> tuple[str, "_Candidate"]:
@@ -259,16 +278,6 @@ def _solve(
         sample=None if third is None else third.sample, sketches=None if third is None else third.sketches,
         printed=settings.printed,
     )
-
-
-def _for_tree(given: list[float], moments: MomentState) -> list[float]:
-    depth = moments.census.tree.depth + 1
-    if len(given) not in (1, depth):
-        raise InputError(
-            f"concentrations has {len(given)} numbers, the tree {depth + 1} layers; give {depth}, one per layer below "
-            "the root, or one for the documents alone"
-        )
-    return given
 
 
 def _solved(

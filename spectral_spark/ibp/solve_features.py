@@ -46,7 +46,8 @@ __all__ = ["IbpFit", "IbpSettings", "collect_state", "decompose", "fit_features"
 
 _OVERSAMPLING = 20
 _FEWEST = 12                  # directions that are kept at least: 1,365 numbers of the fourth moment
-_ATTRIBUTES = {"probabilitiesFrom": "probabilities"}
+# Settings whose name in IbpSettings is not that of the table in snake case.
+ATTRIBUTES = {"probabilitiesFrom": "probabilities"}
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class IbpSettings:
 
     def __post_init__(self) -> None:
         for setting in IBP:
-            value = getattr(self, _ATTRIBUTES.get(setting.name, setting.attribute), None)
+            value = getattr(self, ATTRIBUTES.get(setting.name, setting.attribute), None)
             if value is not None:
                 setting.check(value)
         if self.kurtosis is not None:

@@ -147,6 +147,7 @@ class SpectralIBPModel(FeatureUpdates, Model, RowParams, MLReadable, MLWritable)
         if "kind" in settings:
             estimator.clear(estimator.kurtosis)
             estimator.clear(estimator.offset)
+            estimator.clear(estimator.probabilitiesFrom)
         asked = estimator.setParams(**settings).fitSettings()
         return self._with_fitted(solve_rows_again(self._fitted, replace(asked, basis_size=before.basis_size)))
 

@@ -1,5 +1,6 @@
 """What SpectralIBP can be told: the parameters of the table, as the plain values of a fit."""
 
+from spectral_spark.fit.settings_check import check_features
 from spectral_spark.ibp.solve_features import IbpSettings
 from spectral_spark.ml.ibp_accessors import IBPEstimatorParams, IBPModelParams
 
@@ -13,10 +14,12 @@ class SpectralIBPParams(IBPEstimatorParams):
 
     def fitSettings(self) -> IbpSettings:
         """The parameters of the fit as plain values, checked."""
-        return IbpSettings(
+        settings = IbpSettings(
             kind=self.getKind(), k=self.getK(), missing=self.getMissing(), solver=self.getSolver(),
             offset=self.getOffset(), probabilities=self.getProbabilitiesFrom(), polish=self.getPolish(),
             power_passes=self.getPowerPasses(), noise_variance=self.getNoiseVariance(), seed=self.getSeed(),
             kurtosis=self.getKurtosis(), rank_rule=self.getRankRule(), noise_rule=self.getNoiseRule(),
             basis_size=self.getBasisSize(),
         )
+        check_features(settings)
+        return settings

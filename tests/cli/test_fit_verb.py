@@ -50,6 +50,41 @@ def test_a_k_beyond_the_basis_grows_it(spark: Any, place: Path) -> None:
     assert "range 1" in grown.summary.passNames
 
 
+@pytest.mark.parametrize(("flags", "message"), [
+    (("--k", "9", "--basis-size", "5"), "raise --basis-size to at least 9"),
+    (("--preset", "paper", "--solver", "polar", "--explore-sweeps", "0"), "--solver polar is not in the paper"),
+    (("--preset", "paper"), "--refine-passes 0 leaves out sampling"),
+    (("--layers", "4", "--concentrations", "3,0.5"), "--concentrations has 2 numbers for 4 layers; give 3"),
+    (("--node-sums", "keep"), "--weighting tokens there are none"),
+    (("--layers", "2", "--tensors", "groups"), "--layers 2 ignores the groups"),
+    (("--basis", "MODEL", "--from", "MODEL"), "--basis and --from each bring a basis"),
+    (("--basis", "MODEL", "--basis-size", "30"), "--basis-size is about finding a basis, and --basis gives one"),
+    (("--basis", "MODEL", "--word-scaling", "0.5"), "--word-scaling is about finding a basis"),
+])
+@pytest.mark.parametrize("dry", [True, False])
+def test_flags_that_contradict_each_other_are_refused_before_anything_is_read(
+    spark: Any, place: Path, capsys: pytest.CaptureFixture[str], flags: tuple[str, ...], message: str, dry: bool
+) -> None:
+    given = [str(place / "model") if word == "MODEL" else word for word in flags]
+    passes = () if "--preset" not in flags else ("--refine-passes", "0")
+    capsys.readouterr()
+    assert main([*fit(place, "refused", *given), *passes, *(["--dry-run"] if dry else [])], spark) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert message in said.err
+    assert len([line for line in said.err.splitlines() if line.startswith("spectral-spark: ")]) == 1
+    assert not (place / "refused").exists()
+
+
+def test_a_number_for_every_level_but_not_of_this_tree(
+    spark: Any, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    assert main(fit(place, "refused", "--concentrations", "1,2,3,4,5"), spark) == 2
+    assert "--concentrations has 5 numbers, but the tree has 4 layers; give 3" in capsys.readouterr().err
+    assert not (place / "refused").exists()
+
+
 def test_a_model_of_the_command_line_reads_text(place: Path) -> None:
     model = SpectralHDPModel.load(str(place / "model"))
     shares = model.transform(["bread and butter from the oven", "zyzzyva"])

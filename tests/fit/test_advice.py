@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from spectral_spark.fit.advice import warn_of_balance, warn_of_noise
+from spectral_spark.fit.advice import warn_of_balance, warn_of_layers, warn_of_noise
 from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.solve.rank import RankChoice
@@ -40,3 +40,12 @@ def test_a_balance_that_changes_nothing_is_remarked(
     run = FitRun()
     warn_of_balance(census(*paths), FitSettings(**given), run)    # type: ignore[arg-type]
     assert (said in run.warnings[0]) if said else not run.warnings
+
+
+@pytest.mark.parametrize(("layers", "said"), [(9, True), (5, True), (4, False), (3, False), ("all", False)])
+def test_layers_that_the_tree_does_not_have_are_remarked(layers: int | str, said: bool) -> None:
+    run = FitRun()
+    warn_of_layers(census(("a", "x"), ("a", "y"), ("b",)), FitSettings(layers=layers), run)
+    assert bool(run.warnings) == said
+    if said:
+        assert f"`layers` is {layers}, but the tree has 4 layers, from the root to the documents" in run.warnings[0]

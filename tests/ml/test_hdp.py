@@ -279,7 +279,7 @@ def test_wrong_parameters_say_what_to_give(values: dict, message: str) -> None:
 
 @pytest.mark.parametrize(("values", "message"), [
     ({"k": 9, "basisSize": 5}, "raise `basisSize`"), ({"termsCol": "terms"}, "go together"),
-    ({"concentrations": [1.0], "layers": 3}, "one per layer"), ({"k": 5, "vocabulary": ["a", "b"]}, "2 words"),
+    ({"concentrations": [1.0, 2.0], "layers": 4}, "one per layer"), ({"k": 5, "vocabulary": ["a", "b"]}, "2 words"),
 ])
 def test_parameters_that_do_not_go_together(documents: DataFrame, values: dict, message: str) -> None:
     with pytest.raises(SettingsError, match=message):

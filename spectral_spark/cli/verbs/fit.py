@@ -24,6 +24,7 @@ from spectral_spark.errors import SettingsError
 from spectral_spark.files.formats import MODEL_KIND
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.planned_passes import planned_passes
+from spectral_spark.fit.settings_check import check_together
 
 if TYPE_CHECKING:
     from spectral_spark.cli.run import CommandRun
@@ -77,7 +78,9 @@ def plan(settings: Namespace) -> list[str]:
         inputs={"--corpus": settings.corpus, "--basis": settings.basis},
     )
     train, tokens = manifest["documents"]["train"], manifest["tokens_by_split"]["train"]
+    _check_basis(settings)
     wanted = fit_settings(settings)
+    check_together(wanted)
     if wanted.seeds is not None and wanted.k != AUTO:
         check_room(wanted.seeds, int(wanted.k))
     columns = wanted.basis_columns(manifest["terms"])
@@ -99,6 +102,18 @@ def plan(settings: Namespace) -> list[str]:
         f"memory: about {need.driver / GIB:.1f} GiB on the driver, {need.worker / GIB:.1f} GiB in each Python worker",
         *(_time(train, tokens, manifest["terms"], wanted, settings) if settings.dry_run else ()),
     ]
+
+
+def _check_basis(settings: Namespace) -> None:
+    """Refuse flags that have nothing to decide about a basis that is there already."""
+    if not settings.basis:
+        return
+    if getattr(settings, "from", None):
+        raise SettingsError("--basis and --from each bring a basis and the words it is for; give one of them")
+    for name in ("basis_size", "range_passes", "word_scaling"):
+        if getattr(settings, name) is not None:
+            raise SettingsError(f"--{name.replace('_', '-')} is about finding a basis, and --basis gives one; leave "
+                                "out one of the two")
 
 
 def passes_line(

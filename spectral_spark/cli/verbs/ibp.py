@@ -16,7 +16,8 @@ from spectral_spark.data.value_types import Texts
 from spectral_spark.errors import SettingsError
 from spectral_spark.files.directories import open_directory
 from spectral_spark.files.formats import CODES_KIND, CODES_VERSION, FEATURE_MODEL_KIND, FEATURE_MODEL_VERSION
-from spectral_spark.ibp.solve_features import IbpSettings, largest_state, planned_passes
+from spectral_spark.fit.settings_check import check_features
+from spectral_spark.ibp.solve_features import ATTRIBUTES, IbpSettings, largest_state, planned_passes
 
 if TYPE_CHECKING:
     from spectral_spark.cli.run import CommandRun
@@ -35,8 +36,9 @@ def plan(settings: Namespace) -> list[str]:
     given = read_input(settings)
     width = given.width
     k = settings.k or IBP.default("k")
-    chosen = {"k": k, "polish": settings.polish, "power_passes": settings.power_passes}
-    asked = IbpSettings(kind=settings.kind, **{name: value for name, value in chosen.items() if value is not None})
+    asked = IbpSettings.from_dict({ATTRIBUTES.get(name, IBP[name].attribute): value
+                                   for name, value in parameters(settings).items()})
+    check_features(asked)
     state = largest_state(width, asked) / 2**20
     lines = [
         f"find {'as many as there are' if k == AUTO else k} {settings.kind} features in {given} "
