@@ -116,6 +116,19 @@ class MomentState:
         """Moments of the whole corpus."""
         return self._normalised(self._total)
 
+    def second(self) -> np.ndarray:
+        """M2 of the whole corpus alone, array of shape (p, p)."""
+        return unpack2(self._total.second[0] / self._total.totals[0, 0], self.basis.size)
+
+    def noise_of_second(self) -> float:
+        """The difference of M2 between the half samples, relative to M2: noise alone. 0.0 if a half is empty."""
+        halves = [half.combined(self._slot_factor) for half in self.half_samples]
+        weights = [float(half.totals[0, 0]) for half in halves]
+        if not min(weights) > 0:
+            return 0.0
+        one, other = (half.second[0] / weight for half, weight in zip(halves, weights, strict=True))
+        return float(np.abs(one - other).max() / max(np.abs(one).max(), 1e-300))
+
     def half_sizes(self) -> tuple[int, int]:
         """The number of documents of each half sample."""
         one, other = (int(half.totals[:, 1].sum()) for half in self.half_samples)
@@ -198,7 +211,7 @@ class MomentState:
             weight, squared = census.tokens, census.tokens_squared
         squares = unpacked_squares(self.level_squares, self.basis.size)
         sums = NodeSums(census.tree, self.node_first, weight, squared, squares)
-        return pair_moments(sums, self.root().second, self.weights.factor * weight, self._inside_of_top_groups())
+        return pair_moments(sums, self.second(), self.weights.factor * weight, self._inside_of_top_groups())
 
     def _inside_of_top_groups(self) -> np.ndarray | None:
         """M2 of the documents below each top-level node, (nodes, pairs), from the statistics of the groups."""

@@ -15,6 +15,8 @@ _EXPLAINED = {
     "noise_floor": "spectrum values below this look like chance",
     "rank_reason": "why this number of topics",
     "delta": "chance that one of the bounds is broken",
+    "independent_documents": "how many equally weighted documents the bounds given the groups rest on",
+    "independent_groups": "how many equally weighted top-level groups those of the root rest on",
     "smallest_eigenvalue": "the k-th of the corrected second moment over words",
     "seed": "the same seed and data give the same model",
 }
@@ -44,6 +46,7 @@ def hood_tables(files: TopicModelFiles) -> list[Table]:
     """The tables that have something to say, in reading order."""
     summary = files.summary
     rest = {key: value for key, value in summary.items() if key not in {*_OVERVIEW, *_ELSEWHERE}}
+    rest["extra"] = {key: value for key, value in _mapping(summary.get("extra"), "extra").items() if key != "warnings"}
     tables = [
         Table("The fit", _rows({key: summary[key] for key in _OVERVIEW if key in summary})),
         Table("Concentrations", _concentrations(summary.get("concentrations")),
@@ -70,6 +73,7 @@ _BOUNDED = {
     "root_tensor": "corrected second moment of the root",
     "root_third_tensor": "corrected third moment of the root",
 }
+_FURTHEST = sqrt(2.0)       # no two moments are further apart
 _RECONSTRUCTED = {
     "whitening": "error of the second moment relative to its smallest eigenvalue; the theorems need less than 1",
     "whitened_tensor": "error of the tensor that is decomposed",
@@ -83,14 +87,23 @@ def _bounds(bounds: Mapping[str, Any]) -> list[Row]:
     """The bounds, with "vacuous here" where they exclude nothing."""
     rows = []
     for name, value in bounds.items():
-        vacuous = name in _BOUNDED and isinstance(value, float) and value >= sqrt(2.0)
         if name == "reconstruction" and isinstance(value, Mapping):
             rows += _reconstruction(value)
+        elif name in _BOUNDED and isinstance(value, float) and value >= _FURTHEST:
+            shown, why = f"{value_text(value)} (vacuous here)", _too_few(name, bounds)
+            rows.append(Row(name.replace("_", " "), shown, f"{_BOUNDED[name]}; {why}"))
         else:
-            meaning = _BOUNDED.get(name, _EXPLAINED.get(name, ""))
-            shown = value_text(value) + (" (vacuous here)" if vacuous else "")
-            rows.append(Row(name.replace("_", " "), shown, meaning))
+            rows.append(Row(name.replace("_", " "), value_text(value), _BOUNDED.get(name, _EXPLAINED.get(name, ""))))
     return rows
+
+
+def _too_few(name: str, bounds: Mapping[str, Any]) -> str:
+    """Why a bound excludes nothing; reports of older models do not know how much it rests on."""
+    of, what = ("groups", "top-level groups") if name.startswith("root_") else ("documents", "documents")
+    number = bounds.get(f"independent_{of}")
+    rests = f"a sample worth {value_text(float(number))} equal, independent {what}" if isinstance(number, int | float) \
+        and not isinstance(number, bool) else f"so few independent {what}"
+    return f"it excludes nothing, because {rests} says too little"
 
 
 def _reconstruction(found: Mapping[str, Any]) -> list[Row]:

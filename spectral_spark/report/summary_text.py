@@ -23,8 +23,16 @@ def answers(files: TopicModelFiles, evaluation: Mapping[str, Any] | None) -> lis
         _how_many(files),
         _how_good(evaluation),
         _how_long(files.summary),
+        *_warned(files.summary),
         _left_out(files),
     ]
+
+
+def warnings_of(summary: Mapping[str, Any]) -> list[str]:
+    """What the fit warned of."""
+    extra = summary.get("extra")
+    given = extra.get("warnings") if isinstance(extra, Mapping) else None
+    return [text.strip() for text in given if isinstance(text, str) and text.strip()] if isinstance(given, list) else []
 
 
 def corpus_facts(files: TopicModelFiles) -> Mapping[str, Any]:
@@ -170,6 +178,13 @@ def _how_long(summary: Mapping[str, Any]) -> Answer:
         return Answer(question, "unknown", f"The run report has no times. {over}".strip())
     about = "Starting Spark and writing the model are not included."
     return Answer(question, duration(total), f"{over} {about}".strip())
+
+
+def _warned(summary: Mapping[str, Any]) -> list[Answer]:
+    """The warnings of the fit, if there are any."""
+    said = warnings_of(summary)
+    text = " ".join(f"{one[0].upper()}{one[1:].rstrip('.')}." for one in said)
+    return [Answer("What did the fit warn of?", _plural(len(said), "warning"), text)] if said else []
 
 
 def _left_out(files: TopicModelFiles) -> Answer:

@@ -17,12 +17,15 @@ def error_bounds(moments: MomentState, solution: TopicSolution, delta: float) ->
     infinitely many documents of the same groups; ``root_moments``, ``root_tensor`` and ``root_third_tensor`` those to
     the expectation over new groups. ``reconstruction`` holds the bounds on weights and topics that follow from the
     last two, or what they lack: errors of S2 are compared with ``smallest_eigenvalue``, the k-th of S2 over words.
+    ``independent_documents`` and ``independent_groups`` are the sample sizes behind them.
     """
     weights, census, c = moments.weights, moments.census, solution.coefficients
     realised, groups = weights.realised_sample_size(census), independent_groups(census, weights)
     second, third = tensor_bound(groups, delta), third_tensor_bound(groups, c.c2, c.c4, c.c5, delta)
     return {
         "delta": delta,
+        "independent_documents": realised,
+        "independent_groups": groups,
         "moments": moment_bound(realised, delta),
         "tensor": tensor_bound(realised, delta),
         "third_tensor": third_tensor_bound(realised, c.c2, c.c4, c.c5, delta),

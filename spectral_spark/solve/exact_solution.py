@@ -19,7 +19,7 @@ from spectral_spark.solve.topic_solution import TopicSolution
 log = logging.getLogger(__name__)
 
 NOTHING = 1e-9              # of the largest eigenvalue of M2: a direction with less holds no topic and no noise
-EXPLAINED = 1e-6            # relative residual of the third tensor: k topics explain it
+EXPLAINED = 1e-6            # relative residual of the third tensor: k topics explain it, but for rounding
 
 
 def exact_solution(
@@ -44,10 +44,11 @@ def exact_solution(
 
 
 def noiseless_rank(state: MomentState) -> int | None:
-    """The rank of the second moment if its basis has room for more; None where all directions hold something."""
-    if not state.has_third:
+    """The rank of the second moment if its basis has room for more; None where all directions hold something, and where
+    the half samples, which differ by noise alone, are not the same."""
+    if not state.has_third or not state.noise_of_second() < EXPLAINED:
         return None
-    values = np.abs(np.linalg.eigvalsh(state.root().second))
+    values = np.abs(np.linalg.eigvalsh(state.second()))
     rank = int((values > NOTHING * values.max(initial=0.0)).sum())
     return rank if 1 < rank < len(values) else None         # one topic is the mean, whatever the concentrations
 

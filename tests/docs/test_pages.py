@@ -53,6 +53,13 @@ def test_a_block_is_marked_only_by_the_comment_right_before_it() -> None:
     assert [(block.commands, block.not_run) for block in found] == [(["ls"], "x y"), (["make"], None)]
 
 
+def test_the_readme_says_what_the_spectral_start_is_worth() -> None:
+    """After EM alone a random start is as good, and readers are told so beside our results."""
+    text = " ".join(text_of("README.md").split())
+    assert re.search(r"After EM alone a random start is as good; after sampling it is behind by 0\.\d+", text)
+    assert "The spectral solution alone is a start, not a result" in text
+
+
 def test_the_readme_is_one_page_with_the_two_commands_and_a_short_example() -> None:
     text = text_of("README.md")
     assert len(text.splitlines()) <= 170

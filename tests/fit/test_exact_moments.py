@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import DataFrame
 
 from spectral_spark import SpectralHDP, SpectralHDPModel
+from spectral_spark.errors import InputError
 from spectral_spark.fit.fit_run import FitRun
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.solve_step import Solved, solve_moments
@@ -177,6 +178,25 @@ def test_a_millionth_of_noise_leaves_the_usual_way() -> None:
     assert noiseless_rank(state) == K
     assert noiseless_rank(noisy) is None
     assert solved(noisy).topics.report["concentrations_chosen"] == "0.3"
+
+
+def test_states_that_say_nothing_leave_the_usual_way_too() -> None:
+    """Halves that are empty or not finite, and third moments that topics do not explain."""
+    _, state = example(*TREES["2 layers"])
+    one, _ = state.half_samples
+    empty = LeafMoments(**{name: 0.0 * array for name, array in one.arrays().items()})
+    assert noiseless_rank(replace(state, half_samples=(one, empty))) == K
+    broken = LeafMoments(**{**one.arrays(), "second": one.second * np.nan})
+    assert noiseless_rank(replace(state, half_samples=(broken, broken))) is None
+    with pytest.raises(InputError, match="not finite"):
+        solved(replace(state, half_samples=(broken, broken)))
+    without = LeafMoments(**{**one.arrays(), "third": np.zeros((1, 0))})
+    assert noiseless_rank(replace(state, half_samples=(without, without))) is None
+    rng = np.random.default_rng(1)
+    unexplained = LeafMoments(**{**one.arrays(), "third": one.third * (1.0 + rng.random(one.third.shape))})
+    other = replace(state, half_samples=(unexplained, unexplained))
+    assert exact_solution(other, K, "polar", 0) is None
+    assert solved(other).topics.report["concentrations_chosen"] == "0.3"
 
 
 def test_models_solve_theirs_again_in_the_same_way(documents: DataFrame) -> None:
