@@ -10,10 +10,9 @@
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyspark
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -21,6 +20,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType, _parse_datatype_string
 
 from spectral_spark.engine.session import check_spark_version
+from spectral_spark.engine.spark_hash import murmur3
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 check_spark_version(pyspark.__version__)    # whoever imports an estimator hears it before something else is missing
 
@@ -73,21 +76,6 @@ def hashed_to_each(partitions: int) -> np.ndarray:
     return found
 
 
-def murmur3(values: np.ndarray) -> np.ndarray:
-    """Spark's ``hash`` of 32-bit integers, Murmur3 with the seed 42, as unsigned integers."""
-    with np.errstate(over="ignore"):
-        key = _rotated(values.astype(np.uint32) * np.uint32(0xCC9E2D51), 15) * np.uint32(0x1B873593)
-        state = _rotated(np.uint32(42) ^ key, 13) * np.uint32(5) + np.uint32(0xE6546B64)
-        state ^= np.uint32(4)                               # the length in bytes
-        state = (state ^ (state >> np.uint32(16))) * np.uint32(0x85EBCA6B)
-        state = (state ^ (state >> np.uint32(13))) * np.uint32(0xC2B2AE35)
-        return state ^ (state >> np.uint32(16))
-
-
-def _rotated(values: np.ndarray, bits: int) -> np.ndarray:
-    return (values << np.uint32(bits)) | (values >> np.uint32(32 - bits))
-
-
 def arrow_function(
     frame: DataFrame, function: Callable[..., pa.Array], arguments: Sequence[Column], kind: str
 ) -> Column:
@@ -102,6 +90,7 @@ def _through_pandas(
     frame: DataFrame, function: Callable[..., pa.Array], arguments: Sequence[Column], kind: str
 ) -> Column:
     """The same by a function of pandas Series. A struct comes back with one more field, as pandas has no null rows."""
+    import pandas as pd  # not above: workers import this module, and need no pandas
     from pyspark.sql.pandas.types import to_arrow_schema
 
     taken = frame.select(*(argument.alias(f"a{number}") for number, argument in enumerate(arguments)))
@@ -110,7 +99,7 @@ def _through_pandas(
     struct = isinstance(wanted, StructType)
     fields = wanted.names if isinstance(wanted, StructType) else []
 
-    def run(*columns: pd.Series) -> pd.Series | pd.DataFrame:
+    def run(*columns: "pd.Series") -> "pd.Series | pd.DataFrame":
         given = [pa.Array.from_pandas(column, type=type) for column, type in zip(columns, types, strict=True)]
         result = function(*given)
         if not struct:

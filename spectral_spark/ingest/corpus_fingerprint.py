@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from spectral_spark.engine.spark_versions import to_arrow
 
 _LIMBS = 8
-_SCHEMA = "split string, documents long, tokens long, entries long, limbs array<long>"
+SUMS = "split string, documents long, tokens long, entries long, limbs array<long>"
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,12 @@ def contents(documents: DataFrame, vocabulary_fingerprint: str) -> Contents:
     Each document is hashed (SHA-256 over id, path, terms, counts and split); the hashes are added as eight 32-bit
     columns, which is the same in every order, and the sums are hashed together with the vocabulary.
     """
-    rows = to_arrow(documents.select("doc_id", "path", "terms", "counts", "split").mapInArrow(_sums, _SCHEMA))
+    narrow = documents.select("doc_id", "path", "terms", "counts", "split")
+    return added(to_arrow(narrow.mapInArrow(sums_of_batches, SUMS)), vocabulary_fingerprint)
+
+
+def added(rows: pa.Table, vocabulary_fingerprint: str) -> Contents:
+    """What is in all parts of a corpus, from the sums of each (``SUMS``)."""
     totals: dict[str, dict[str, int]] = {name: {} for name in ("documents", "tokens", "entries")}
     limbs = [0] * _LIMBS
     for row in rows.to_pylist():
@@ -42,7 +47,8 @@ def contents(documents: DataFrame, vocabulary_fingerprint: str) -> Contents:
     return Contents(digest.hexdigest(), **{name: dict(sorted(sums.items())) for name, sums in totals.items()})
 
 
-def _sums(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def sums_of_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The sums of some documents, one row per split. Runs on the executors."""
     sums: dict[str, np.ndarray] = {}
     for batch in batches:
         splits, numbers = _numbers(batch)

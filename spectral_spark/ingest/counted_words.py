@@ -7,11 +7,12 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spectral_spark.engine.spark_versions import frame_from_arrow
 from spectral_spark.errors import InputError
+from spectral_spark.files.paths import is_local
 from spectral_spark.files.spark_paths import Workplace
-from spectral_spark.ingest.count_words import CountRules, count_words
+from spectral_spark.ingest.count_words import CountRules, WordCounter, count_words, counted_schema
 from spectral_spark.ingest.counted_files import CountedFiles, counted_files
+from spectral_spark.ingest.counted_parts import write_parts
 from spectral_spark.ingest.driver_holdout import DriverDocuments, sums_of
 from spectral_spark.ingest.driver_screening import reasons_on_driver, tally
 from spectral_spark.ingest.driver_words import DriverWords
@@ -41,16 +42,14 @@ class CountedWords:
 
     Attributes
     ----------
-    screened : the usable documents, and how many were dropped.
-    documents : the same documents, and the statistics of their words, for choosing the vocabulary.
+    screened : how many documents are usable, and how many were dropped.
+    documents : the usable ones, and the statistics of their words.
     recipe : how text became words, phrases included.
-    salt : of the hashes.
     """
 
     screened: Screened
     documents: Documents[Any]
     recipe: TextRecipe
-    salt: int
 
 
 def counted_words(spark: SparkSession, source: Source, settings: IngestSettings, work: Workplace) -> CountedWords:
@@ -72,46 +71,52 @@ def _counted(
         min_tokens=settings.min_tokens, paths_checked=True, null_parts_named=settings.missing_path == "unknown",
         keys=settings.duplicates_dropped, ordered=settings.phrases is not None, salt=salt,
     )
-    counted = count_words(source, recipe, rules).withColumn("row", F.monotonically_increasing_id())
     with readable_input(settings.input):
-        # dictionaries would be tried on hashes and keys, of which hardly two are the same
-        counted.write.option("parquet.enable.dictionary", "false").parquet(work.part("counted"))
-    counted = spark.read.schema(counted.schema).parquet(work.readable("counted"))
+        if is_local(work.filesystem):
+            write_parts(source, WordCounter(source.parse, recipe, rules), work, "counted")
+        else:
+            counted = count_words(source, recipe, rules).withColumn("row", F.monotonically_increasing_id())
+            # dictionaries would be tried on hashes and keys, of which hardly two are the same
+            counted.write.option("parquet.enable.dictionary", "false").parquet(work.part("counted"))
     files = None if rules.ordered else counted_files(work)
     if files is None:
+        schema = counted_schema(source.kept).add("row", "long")
+        counted = spark.read.schema(schema).parquet(work.readable("counted"))
         return _on_executors(counted, source, settings, work, recipe, rules)
-    return _on_driver(counted, files, source, settings, recipe, salt)
+    return _on_driver(spark, files, source, settings, work, recipe, salt)
 
 
 def _on_driver(
-    counted: DataFrame, files: CountedFiles, source: Source, settings: IngestSettings, recipe: TextRecipe, salt: int
+    spark: SparkSession, files: CountedFiles, source: Source, settings: IngestSettings, work: Workplace,
+    recipe: TextRecipe, salt: int
 ) -> CountedWords:
-    """The driver decides what is used, and adds up the words; Spark only reads what is left."""
+    """The driver decides what is used, and adds up the words."""
     table = files.documents(UNKNOWN if settings.missing_path == UNKNOWN else None)
     reasons = reasons_on_driver(table, settings, source.two_keys)
     copies = table.filter(pc.starts_with(reasons, DUPLICATE).fill_null(False)).select(["row", "short"])
-    rows = frame_from_arrow(counted.sparkSession, copies.select(["row"])) if copies.num_rows else None
-    usable = _some(screened(counted, rows, tally(reasons), settings), settings)
+    usable = _some(screened(tally(reasons), settings), settings)
     words = DriverWords.of(files.words(), known_words(settings.vocabulary) if settings.vocabulary else (), salt)
     if copies.num_rows:
         counted_rows = copies["row"].filter(copies["short"].is_null()).to_numpy()
         words = words.less(*map(sums_of, files.entries(counted_rows)))
     table = table.select(["row", "doc_id", "group"]).filter(reasons.is_null())
-    return CountedWords(usable, DriverDocuments(table, words, files, settings, salt), recipe, salt)
+    documents = DriverDocuments(spark, table, words, files, copies["row"].to_numpy(), source.kept, settings, work, salt)
+    return CountedWords(usable, documents, recipe)
 
 
 def _on_executors(
     counted: DataFrame, source: Source, settings: IngestSettings, work: Workplace, recipe: TextRecipe, rules: CountRules
 ) -> CountedWords:
     """Spark decides what is used, and adds up the words."""
-    usable = _some(screen(counted, settings, work, source.two_keys), settings)
-    parts = word_statistics(counted, None if rules.ordered else usable.duplicates)
+    total, documents = screen(counted, settings, work, source.two_keys)
+    _some(total, settings)
+    parts = word_statistics(counted, None if rules.ordered else documents.duplicates)
     if settings.vocabulary:
         parts = parts.unionByName(word_rows(known_words(settings.vocabulary), counted.sparkSession, rules.salt))
-    documents = ExecutorDocuments(usable.usable, usable.kept, _written(parts, work, "statistics"), settings, work,
-                                  rules.salt)
-    words = CountedWords(usable, documents, recipe, rules.salt)
-    return _phrases_joined(words, documents) if rules.ordered else words
+    found = ExecutorDocuments(documents.usable, total.kept, _written(parts, work, "statistics"), settings, work,
+                              rules.salt)
+    words = CountedWords(total, found, recipe)
+    return _phrases_joined(words, found) if rules.ordered else words
 
 
 def _some(screened: Screened, settings: IngestSettings) -> Screened:
@@ -126,12 +131,12 @@ def _phrases_joined(words: CountedWords, documents: ExecutorDocuments) -> Counte
     """Find phrases in the usable documents, and count these with them; the text is not read again."""
     usable, settings, work = documents.frame, documents.settings, documents.work
     phrases = find_phrases(usable, documents.statistics, settings.min_documents, settings.phrase_limit)
-    with_phrases(usable, phrases, words.salt).write.parquet(work.part("joined"))
+    with_phrases(usable, phrases, documents.salt).write.parquet(work.part("joined"))
     joined = usable.sparkSession.read.schema(usable.schema).parquet(work.readable("joined"))
-    parts = statistics_with_phrases(joined, documents.statistics, phrases, words.salt)
-    return CountedWords(replace(words.screened, usable=joined, duplicates=None),
+    parts = statistics_with_phrases(joined, documents.statistics, phrases, documents.salt)
+    return CountedWords(words.screened,
                         replace(documents, frame=joined, statistics=_written(parts, work, "joined_statistics")),
-                        replace(words.recipe, phrases=phrase_set(phrases)), words.salt)
+                        replace(words.recipe, phrases=phrase_set(phrases)))
 
 
 def _written(parts: DataFrame, work: Workplace, name: str) -> DataFrame:

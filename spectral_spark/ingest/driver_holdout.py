@@ -8,10 +8,15 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
 
+from spectral_spark.files.spark_paths import Workplace
 from spectral_spark.ingest.counted_files import CountedFiles
+from spectral_spark.ingest.driver_order import documents_in_order, spreader
 from spectral_spark.ingest.driver_words import DriverWords, choose_on_driver, cuts_on_driver, given_on_driver
-from spectral_spark.ingest.holdout import Candidate
+from spectral_spark.ingest.filtering import UNKNOWN
+from spectral_spark.ingest.holdout import Candidate, OrderedDocuments, Split
 from spectral_spark.ingest.ingest_settings import Holdout, IngestSettings
 from spectral_spark.ingest.saved_vocabulary import SavedWords, saved_words
 from spectral_spark.ingest.vocabulary import Indexer, Vocabulary
@@ -54,12 +59,18 @@ class DriverDocuments:
     table : ``row, doc_id, group``.
     words : the statistics of their words.
     files : where their words are.
+    copies : rows of the documents that are not usable because they are duplicates.
+    kept : types of the columns that are carried along.
     """
 
+    spark: SparkSession
     table: pa.Table
     words: DriverWords
     files: CountedFiles
+    copies: np.ndarray
+    kept: StructType | None
     settings: IngestSettings
+    work: Workplace
     salt: int
 
     @property
@@ -70,10 +81,11 @@ class DriverDocuments:
         groups = self._groups if holdout.per_group else pa.array([""] * self.usable).dictionary_encode()
         codes = groups.indices.to_numpy()
         sizes = np.bincount(codes, minlength=len(groups.dictionary))
-        by_group = np.lexsort((*self._ranks, codes))
+        by_group = self._in_rank_order(np.arange(self.usable))
+        by_group = by_group[np.argsort(codes[by_group], kind="stable")]
         place = np.arange(self.usable) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         first = by_group[place < limit]
-        first = first[np.lexsort([part[first] for part in self._ranks])]
+        first = self._in_rank_order(first)
         rows = self.table["row"].to_numpy()[first]
         halves = sizes[codes[first]] // 2 if holdout.per_group else np.full(len(first), holdout.documents)
         names = groups.dictionary.take(pa.array(codes[first])).to_pylist()
@@ -95,6 +107,14 @@ class DriverDocuments:
                               len(vocabulary))
         return vocabulary.with_cuts(cuts)
 
+    def in_order(self, split: Split, files: int) -> OrderedDocuments:
+        """They are put in order without a shuffle, and summed up on the way."""
+        unnamed = UNKNOWN if self.settings.missing_path == UNKNOWN else None
+        hashes = pa.array(word_hashes(split.vocabulary.terms.to_pylist(), self.salt))
+        spread = spreader(self.files.paths, self.copies, split.test_rows["row"].to_numpy(), unnamed,
+                          Indexer(hashes, self.settings.min_tokens), files, self.work)
+        return OrderedDocuments(*documents_in_order(self.spark, spread, self.kept, split.vocabulary.fingerprint))
+
     def _training(self, candidates: DriverCandidates | None, held_out: Sequence[int]) -> DriverWords:
         return self.words if candidates is None else self.words.less(candidates.statistics(held_out))
 
@@ -105,6 +125,15 @@ class DriverDocuments:
     @cached_property
     def _groups(self) -> pa.DictionaryArray:
         return self.table["group"].combine_chunks().dictionary_encode()
+
+    def _in_rank_order(self, places: np.ndarray) -> np.ndarray:
+        """Places in the table, by rank; hardly ever do two ranks begin with the same number."""
+        first = self._ranks[-1][places]
+        order = np.argsort(first)
+        if len(first) > 1 and not np.diff(first[order]).all():
+            order = np.lexsort([part[places] for part in self._ranks])
+        ordered: np.ndarray = places[order]
+        return ordered
 
     @cached_property
     def _ranks(self) -> list[np.ndarray]:

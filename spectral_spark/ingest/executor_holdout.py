@@ -9,7 +9,8 @@ from pyspark.sql import functions as F
 
 from spectral_spark.engine.spark_versions import frame_from_arrow, to_arrow
 from spectral_spark.files.spark_paths import Workplace
-from spectral_spark.ingest.holdout import Candidate, row_table
+from spectral_spark.ingest.corpus_store import TEST, TRAIN
+from spectral_spark.ingest.holdout import Candidate, OrderedDocuments, Split, row_table
 from spectral_spark.ingest.ingest_settings import Holdout, IngestSettings
 from spectral_spark.ingest.saved_vocabulary import SavedWords, saved_words
 from spectral_spark.ingest.vocabulary import Vocabulary, choose_vocabulary, given_vocabulary, index_documents, with_cuts
@@ -92,6 +93,17 @@ class ExecutorDocuments:
             return vocabulary
         tested = None if candidates is None else candidates.statistics(held_out)
         return with_cuts(vocabulary, self.statistics, tested, self.usable - len(held_out), self.settings)
+
+    def in_order(self, split: Split, files: int) -> OrderedDocuments:
+        """They go through a shuffle; what is in them is read from the files."""
+        marked = self.frame.withColumn("split", F.lit(TRAIN))
+        if split.test_rows.num_rows:
+            tested = frame_from_arrow(marked.sparkSession, split.test_rows).withColumn("test", F.lit(TEST))
+            marked = (marked.join(F.broadcast(tested), "row", "left")
+                      .withColumn("split", F.coalesce("test", "split")).drop("test"))
+        # indexed before the shuffle: ids are narrower than hashes, and the many small files need no Python worker
+        indexed = index_documents(marked.drop("row"), split.vocabulary, self.settings.min_tokens, self.salt)
+        return OrderedDocuments(indexed.repartition(files, "doc_id").sortWithinPartitions("doc_id"), None)
 
     @cached_property
     def _saved(self) -> SavedWords | None:

@@ -17,19 +17,14 @@ _MOST_BROADCAST = 4_000_000
 
 @dataclass(frozen=True)
 class Screened:
-    """The usable documents, and how many were dropped.
+    """How many documents are used, and how many were dropped.
 
     Attributes
     ----------
-    usable : documents to keep (row, doc_id, path, hashes, counts, and columns that are carried along).
-    duplicates : documents that were counted as usable before all documents were known, and are not; None if there are
-        none.
     read : how many documents there were.
     dropped : documents per reason.
     """
 
-    usable: DataFrame
-    duplicates: DataFrame | None
     read: int
     dropped: dict[str, int]
 
@@ -38,7 +33,24 @@ class Screened:
         return self.read - sum(self.dropped.values())
 
 
-def screen(counted: DataFrame, settings: IngestSettings, work: Workplace, two_keys: bool) -> Screened:
+@dataclass(frozen=True)
+class UsableDocuments:
+    """The usable documents.
+
+    Attributes
+    ----------
+    usable : documents to keep (row, doc_id, path, hashes, counts, and columns that are carried along).
+    duplicates : documents that were counted as usable before all documents were known, and are not; None if there are
+        none.
+    """
+
+    usable: DataFrame
+    duplicates: DataFrame | None
+
+
+def screen(
+    counted: DataFrame, settings: IngestSettings, work: Workplace, two_keys: bool
+) -> tuple[Screened, UsableDocuments]:
     """Apply the reasons in a fixed order: unreadable, null path, duplicate, empty, too short, duplicate text.
 
     A duplicate has the same whole text as another document; a duplicate text has the same text once quoted mails are
@@ -49,25 +61,20 @@ def screen(counted: DataFrame, settings: IngestSettings, work: Workplace, two_ke
     if settings.id_col:
         _refuse_repeated_ids(counted, settings.id_col)
     if not settings.duplicates_dropped:
-        return screened(counted, None, _tally(counted.select(F.coalesce("problem", "short").alias("reason"))), settings)
+        tally = _tally(counted.select(F.coalesce("problem", "short").alias("reason")))
+        return screened(tally, settings), _usable(counted, None, tally, settings)
     narrow = counted.select("row", "doc_id", "whole_key", "text_key", F.col("problem").alias("reason"), "short")
     _with_duplicates(narrow, two_keys).write.parquet(work.part("reasons"))
     verdicts = counted.sparkSession.read.schema("row long, reason string").parquet(work.readable("reasons"))
     rows = verdicts.filter(F.col("reason").startswith(DUPLICATE)).select("row")
-    return screened(counted, rows, _tally(verdicts), settings)
+    tally = _tally(verdicts)
+    return screened(tally, settings), _usable(counted, rows, tally, settings)
 
 
-def screened(
+def _usable(
     counted: DataFrame, copies: DataFrame | None, tally: dict[str | None, int], settings: IngestSettings
-) -> Screened:
-    """What is left of the documents, after a look at how many are not.
-
-    Parameters
-    ----------
-    copies : rows of duplicates.
-    tally : documents per reason, those that are used under None.
-    """
-    counted = counted.filter(F.col("term").isNull())
+) -> UsableDocuments:
+    """What is left of the documents without the rows ``copies``."""
     if settings.missing_path == "unknown":
         counted = counted.withColumn("path", F.transform("path", _named))
     columns = ("row", "doc_id", "path", "hashes", "counts", *(name for name in counted.columns if name == KEPT))
@@ -77,6 +84,11 @@ def screened(
         copies = F.broadcast(copies) if n_copies <= _MOST_BROADCAST else copies
         duplicates = usable.join(copies, "row", "left_semi")
         usable = usable.join(copies, "row", "left_anti")
+    return UsableDocuments(usable, duplicates)
+
+
+def screened(tally: dict[str | None, int], settings: IngestSettings) -> Screened:
+    """The documents per reason, those that are used under None; refuses documents without a path, where settings do."""
     read = sum(tally.values())
     dropped = {str(name): count for name, count in sorted(tally.items(), key=str) if name is not None}
     if settings.missing_path == "error" and dropped.get("null_path"):
@@ -84,7 +96,7 @@ def screened(
             f"document tree: {dropped['null_path']:,} documents have a null in their path; drop them "
             "(`missing_path=drop`) or file them under 'unknown' (`missing_path=unknown`)"
         )
-    return Screened(usable, duplicates, read, dropped)
+    return Screened(read, dropped)
 
 
 def _tally(reasons: DataFrame) -> dict[str | None, int]:

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 import pyarrow as pa
+from pyspark.sql import DataFrame
 
+from spectral_spark.ingest.corpus_fingerprint import Contents
 from spectral_spark.ingest.ingest_settings import Holdout, IngestSettings
 from spectral_spark.ingest.vocabulary import Vocabulary
 
@@ -20,6 +22,19 @@ class Split:
 
     vocabulary: Vocabulary
     test_rows: pa.Table
+
+
+@dataclass(frozen=True, eq=False)
+class OrderedDocuments:
+    """Documents as they are written: ``doc_id, path, terms, counts, split`` and what is carried along.
+
+    Attributes
+    ----------
+    contents : what is in them; None if that is only known once they are written.
+    """
+
+    frame: DataFrame
+    contents: Contents | None
 
 
 class Candidates(Protocol):
@@ -51,6 +66,11 @@ class Documents(Protocol[Found]):
 
     def with_cuts(self, vocabulary: Vocabulary, candidates: Found | None, held_out: Sequence[int]) -> Vocabulary:
         """That vocabulary with what became of all other words."""
+
+    def in_order(self, split: Split, files: int) -> OrderedDocuments:
+        """The documents with sorted term ids and counts: those with the same hash of their id modulo ``files`` in one
+        partition, in the order of the ids. Those with fewer known words than ``min_tokens`` go.
+        """
 
 
 def split_documents(documents: Documents[Found], settings: IngestSettings) -> Split:

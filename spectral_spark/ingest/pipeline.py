@@ -9,7 +9,6 @@ from pyarrow import fs
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from spectral_spark.engine.spark_versions import frame_from_arrow
 from spectral_spark.errors import InputError
 from spectral_spark.files.directories import Staging, staged
 from spectral_spark.files.overwriting import check_apart
@@ -19,18 +18,17 @@ from spectral_spark.ingest.boilerplate_file import check_boilerplate_file
 from spectral_spark.ingest.corpus_files import describe_files
 from spectral_spark.ingest.corpus_fingerprint import Contents, contents
 from spectral_spark.ingest.corpus_manifest import CORPUS_JSON, CORPUS_KIND, CORPUS_VERSION
-from spectral_spark.ingest.corpus_store import DOCUMENTS_SCHEMA, TEST, TRAIN
+from spectral_spark.ingest.corpus_store import DOCUMENTS_SCHEMA, TRAIN
 from spectral_spark.ingest.counted_words import CountedWords, counted_words
 from spectral_spark.ingest.holdout import Split, split_documents
 from spectral_spark.ingest.ingest_settings import IngestSettings, ShowProgress
 from spectral_spark.ingest.kept_columns import KEPT
 from spectral_spark.ingest.readers.source import Source, read_source
 from spectral_spark.ingest.saved_vocabulary import saved_words
-from spectral_spark.ingest.vocabulary import index_documents
 
 _LOG = logging.getLogger(__name__)
 _DOCUMENTS_PER_FILE = 16_384
-_SCRATCH = ("raw", "counted", "reasons", "statistics", "joined", "joined_statistics", "ranks", "candidates")
+_SCRATCH = ("raw", "counted", "spread", "reasons", "statistics", "joined", "joined_statistics", "ranks", "candidates")
 
 
 def ingest(spark: SparkSession, settings: IngestSettings, progress: ShowProgress | None = None) -> dict[str, Any]:
@@ -108,22 +106,16 @@ def _write(
     spark: SparkSession, source: Source, words: CountedWords, split: Split, settings: IngestSettings, work: Workplace
 ) -> Contents:
     """Write documents and vocabulary. Files and the order inside them depend on the documents alone."""
-    marked = words.screened.usable.withColumn("split", F.lit(TRAIN))
-    if split.test_rows.num_rows:
-        tested = frame_from_arrow(spark, split.test_rows).withColumn("test", F.lit(TEST))
-        marked = (marked.join(F.broadcast(tested), "row", "left")
-                  .withColumn("split", F.coalesce("test", "split")).drop("test"))
-    files = -(-words.screened.kept // _DOCUMENTS_PER_FILE)
-    # indexed before the shuffle: ids are narrower than hashes, and the many small files need no Python worker
-    indexed = index_documents(marked.drop("row"), split.vocabulary, settings.min_tokens, words.salt)
-    indexed = indexed.repartition(files, "doc_id").sortWithinPartitions("doc_id")
+    ordered = words.documents.in_order(split, -(-words.screened.kept // _DOCUMENTS_PER_FILE))
     carried = [F.col(KEPT)[name].alias(name) for name in (source.kept.names if source.kept else ())]
-    indexed.select("doc_id", "path", "terms", "counts", "split", *carried).write.option(
+    ordered.frame.select("doc_id", "path", "terms", "counts", "split", *carried).write.option(
         "compression", "zstd").parquet(work.part("documents"))
     _name_files(work)
     Staging(work.filesystem, work.inside).write_table("vocabulary", split.vocabulary.table)
-    documents = spark.read.schema(DOCUMENTS_SCHEMA).parquet(work.readable("documents"))
-    found = contents(documents, split.vocabulary.fingerprint)
+    found = ordered.contents
+    if found is None:
+        documents = spark.read.schema(DOCUMENTS_SCHEMA).parquet(work.readable("documents"))
+        found = contents(documents, split.vocabulary.fingerprint)
     if not found.documents.get(TRAIN):
         given = f" of '{settings.vocabulary}'; lower" if settings.vocabulary else "; lower `min_documents` or"
         raise InputError(f"no training document has enough words in the vocabulary{given} `min_tokens`")

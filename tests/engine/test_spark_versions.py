@@ -11,12 +11,12 @@ import pytest
 from pyspark.sql import functions as F
 
 from spectral_spark.engine.session import check_spark_version
+from spectral_spark.engine.spark_hash import murmur3, text_hashes, text_partitions
 from spectral_spark.engine.spark_versions import (
     _through_pandas,
     arrow_function,
     frame_from_arrow,
     hashed_to_each,
-    murmur3,
     repartition_by_id,
     to_arrow,
 )
@@ -28,6 +28,18 @@ pytestmark = pytest.mark.smoke
 def test_the_hash_is_that_of_spark(spark: Any) -> None:
     rows = spark.range(200).select(F.hash(F.col("id").cast("int")).alias("hash")).collect()
     assert murmur3(np.arange(200)).astype(np.int32).tolist() == [row.hash for row in rows]
+
+
+def test_the_hash_of_texts_is_that_of_spark(spark: Any) -> None:
+    texts = ["", "a", "ab", "abc", "abcd", "wine/0001bce1f8c3", "größe", "\u4e2d\u6587", "\U0001f600 x",
+             "y" * 301, "\0", "é"]
+    frame = frame_from_arrow(spark, pa.table({"text": texts}))
+    rows = {row.text: row for row in frame.repartition(7, "text").select(
+        "text", F.hash("text").alias("hash"), F.spark_partition_id().alias("at")).collect()}
+    column = pa.array(["left out", *texts]).slice(1)
+    assert text_hashes(column).view(np.int32).tolist() == [rows[text].hash for text in texts]
+    assert text_partitions(column, 7).tolist() == [rows[text].at for text in texts]
+    assert not len(text_hashes(column[:0]))
 
 
 @pytest.mark.parametrize("partitions", [1, 7, 64])

@@ -1,5 +1,7 @@
 """What the driver decides about documents that it can hold is what the executors decide about all others."""
 
+import datetime as dt
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from spectral_spark.errors import InputError
-from spectral_spark.ingest import counted_files, counted_words
+from spectral_spark.ingest import counted_files, counted_words, driver_order, pipeline
 from spectral_spark.ingest.corpus_store import Corpus
+from spectral_spark.ingest.counted_parts import appearing, check_parts
 from spectral_spark.ingest.driver_words import DriverWords
 from spectral_spark.ingest.executor_holdout import ExecutorDocuments
 from spectral_spark.ingest.word_statistics import HashCollisionError, HashSums
@@ -64,6 +67,59 @@ def test_driver_and_executors_make_the_same_corpus(both_ways: Any, tmp_path: Pat
     same(driver, executors)
     assert bool(driver.manifest["dropped"].get("duplicate")) == bool(settings.get("drop_duplicates"))
     assert bool(driver.manifest["documents"].get("test")) == bool(settings.get("holdout"))
+
+
+def test_documents_in_many_files_with_columns_of_every_kind(
+    both_ways: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline, "_DOCUMENTS_PER_FILE", 4)
+    monkeypatch.setattr(driver_order, "_ROWS_OF_A_TASK", 1)
+    moment = dt.datetime(2026, 11, 19, 3, 4, 5, 678901)
+    whole = pa.Table.from_pylist([{
+        **row, "day": None if number % 7 == 0 else dt.date(2000, 1, 1 + number % 28), "plain": moment,
+        "moment": moment.replace(tzinfo=dt.timezone.utc), "price": Decimal(number) / 100, "rating": number / 7,
+        "good": number % 2 == 0, "who's": None if number % 5 == 0 else f"größe {number}",
+    } for number, row in enumerate(rows())])
+    (tmp_path / "in").mkdir()
+    for number in range(3):
+        pq.write_table(whole.slice(100 * number, 100), tmp_path / "in" / f"{number}.parquet")
+    driver, executors = both_ways("table", tmp_path / "in", holdout=30, min_tokens=4, **COLUMNS,
+                                  keep_cols=("day", "plain", "moment", "price", "rating", "good", "who's"))
+    same(driver, executors)
+    assert len(driver.manifest["files"]) > 40
+    carried = {row["doc_id"]: row for row in driver.documents(kept=True).collect()}
+    given = {row["id"]: row for row in whole.to_pylist()}
+    assert carried
+    for name, row in carried.items():
+        assert (row["day"], row["price"], row["who's"]) == tuple(given[name][column] for column in
+                                                                 ("day", "price", "who's"))
+
+
+def test_a_file_appears_when_it_is_complete(tmp_path: Path) -> None:
+    target = tmp_path / "part.parquet"
+
+    def write_half() -> None:
+        with appearing(str(target)) as hidden:
+            Path(hidden).write_text("a half")
+            raise OSError("no room")
+
+    with pytest.raises(OSError, match="no room"):
+        write_half()
+    assert not list(tmp_path.iterdir())
+    with appearing(str(target)) as first, appearing(str(target)) as second:
+        assert first != second
+        Path(first).write_text("whole")
+        Path(second).write_text("whole")
+        assert not target.exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["part.parquet"]
+
+
+def test_files_that_the_driver_does_not_see_are_refused(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"row": [1, 2]}), tmp_path / "part-00000.parquet")
+    check_parts(str(tmp_path), pa.table({"part": ["part-00000.parquet"], "rows": [2]}))
+    for part, count in (("part-00001.parquet", 2), ("part-00000.parquet", 3)):
+        with pytest.raises(InputError, match=f"{part}.*all of its machines see"):
+            check_parts(str(tmp_path), pa.table({"part": [part], "rows": [count]}))
 
 
 def test_with_the_vocabulary_of_another_corpus(
