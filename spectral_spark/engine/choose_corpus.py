@@ -1,4 +1,7 @@
-"""Decides where a corpus is worked on: small ones on the driver, others on the executors."""
+"""Decides where a corpus is worked on: small ones on the driver, others on the executors.
+
+In a local session the driver also sweeps the words of larger ones, as its threads do what Python workers would.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,10 +9,10 @@ from contextlib import contextmanager
 from pyspark.sql import SparkSession
 
 from spectral_spark.engine.corpus import Corpus, CountedCorpus, take_census
-from spectral_spark.engine.documents import DocumentFrame
+from spectral_spark.engine.documents import DocumentFrame, words_of
 from spectral_spark.engine.driver_corpus import DriverCorpus
 from spectral_spark.engine.executor_corpus import ExecutorCorpus
-from spectral_spark.engine.memory import driver_threads
+from spectral_spark.engine.memory import available_memory, driver_threads, held_bytes, local_workers
 from spectral_spark.engine.pack_counts import PackSettings, pack_counts
 from spectral_spark.engine.pack_dense import pack_rows
 from spectral_spark.engine.packing import Packing
@@ -20,8 +23,10 @@ from spectral_spark.errors import SettingsError
 
 SETTING = "spark.spectral.driverEntries"
 DRIVER_ENTRIES = 8_000_000       # (word, count) entries, or values of vectors, of all documents together: some 100 MB
+COPIED_ENTRIES = 48_000_000      # of which the driver of a local session holds a copy: some 64 million words
 DRIVER_WORDS = 100_000           # larger vocabularies have states too large for one process
 DRIVER_STATE_BYTES = 96 << 20    # of the largest state, if known
+SHARE_OF_MEMORY = 0.5            # that may be taken for the words of a larger corpus
 
 
 @contextmanager
@@ -39,17 +44,37 @@ def open_documents(
 def open_rows(source: RowFrame, *, state_bytes: int = 0, progress: Progress | None = None) -> Corpus:
     """Vectors where they will be worked on, packed by the first pass; a context manager."""
     packing = pack_rows(source, state_bytes=state_bytes)
-    return choose_corpus(packing, source.rows * source.width, source.width, state_bytes=state_bytes, progress=progress)
+    return choose_corpus(
+        packing, source.rows * source.width, source.width, state_bytes=state_bytes, progress=progress, copied=False
+    )
 
 
 def choose_corpus(
-    packing: Packing, entries: int, words: int, *, state_bytes: int = 0, progress: Progress | None = None
+    packing: Packing, entries: int, words: int, *, state_bytes: int = 0, progress: Progress | None = None,
+    copied: bool = True,
 ) -> Corpus:
-    """A DriverCorpus if the driver can easily hold the documents, an ExecutorCorpus otherwise."""
+    """A DriverCorpus if the driver can easily hold the documents, an ExecutorCorpus otherwise.
+
+    ``copied`` tells whether the driver may hold a copy of what the executors of a local session work on.
+    """
     spark, progress = packing.frame.sparkSession, progress or Progress()
-    if driver_holds(driver_entries(spark), entries, words, state_bytes):
+    limit = driver_entries(spark)
+    if driver_holds(limit, entries, words, state_bytes):
         return DriverCorpus(packing, progress, driver_threads(spark))
-    return ExecutorCorpus(packing, progress, entries)
+    threads = driver_threads(spark) if copied and sweeps_here(spark, entries) else 0
+    return ExecutorCorpus(packing, progress, entries, copy_for=threads, round_entries=limit * (words <= DRIVER_WORDS))
+
+
+def sweeps_here(spark: SparkSession, entries: int) -> bool:
+    """Whether the driver of this session sweeps a corpus of so many entries, and has the memory for it."""
+    local = local_workers(spark) > 0
+    enough = SHARE_OF_MEMORY * available_memory() >= held_bytes(0, words_of(entries))
+    return driver_copies(driver_entries(spark), entries, local=local) and enough
+
+
+def driver_copies(limit: int, entries: float, *, local: bool) -> bool:
+    """Whether the driver sweeps the words of so many entries; ``limit`` is that of corpora that it holds alone."""
+    return local and limit > 0 and entries <= max(limit, COPIED_ENTRIES)
 
 
 def driver_holds(limit: int, entries: float, words: int, state_bytes: int = 0) -> bool:

@@ -59,8 +59,13 @@ class DocumentFrame:
 
     @property
     def words(self) -> int:
-        """About how many words there are, counting repetitions: text repeats a quarter of its words."""
-        return self.entries * 4 // 3
+        """About how many words there are, counting repetitions."""
+        return words_of(self.entries)
+
+
+def words_of(entries: int) -> int:
+    """About how many words so many entries stand for: text repeats a quarter of its words."""
+    return entries * 4 // 3
 
 
 def working_columns(frame: DataFrame, columns: DocumentColumns, layers: int | None = None) -> DataFrame:

@@ -1,29 +1,24 @@
 """A small corpus, held and worked on by the driver.
 
-A Spark job costs a quarter of a second and more, however little it does, and a fit has dozens of passes and rounds. So
-documents that fit easily into the driver's memory are fetched once and packed there. The same kernels run over the
-same logical shards in threads of the driver, and the states are added in the same order as on executors: the sums are
-equal bit for bit.
+A fit has dozens of passes and rounds, each a Spark job on executors. So documents that fit easily into the driver's
+memory are fetched once, packed there, and worked on by its threads (``driver_sums``).
 """
 
-import threading
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from threadpoolctl import threadpool_limits
 
 from spectral_spark.data.kernel import Kernel
 from spectral_spark.engine.corpus import NODE_COUNTS, Corpus, PathCounts
+from spectral_spark.engine.driver_sums import decoded_blocks, sum_in_threads
 from spectral_spark.engine.pack_counts import DROP_REASONS, joined_identities
 from spectral_spark.engine.packing import SORT_COLUMNS, Decoder, Packing
 from spectral_spark.engine.progress import Progress
 from spectral_spark.engine.spark_versions import to_arrow
-from spectral_spark.engine.sparse_rows import Partial, thinned
 from spectral_spark.engine.tree_sum import TreeSum
 from spectral_spark.engine.word_sweeps import DriverSweeps, WordSweeps
 
@@ -87,47 +82,12 @@ class DriverCorpus(Corpus):
     def _batches(self, round: int, rounds: int) -> Iterator[tuple[int, Any]]:
         """(shard, documents) of one ``rounds``-th of the blocks, in order."""
         if self._decoded is None or self._decoded[0] is not self.decode:
-            self._decoded = self.decode, list(self._decode())
+            self._decoded = self.decode, list(decoded_blocks(self.table, self.decode))
         for shard, block, documents in self._decoded[1]:
             if (block + shard) % rounds == round:
                 yield shard, documents
 
-    def _decode(self) -> Iterator[tuple[int, int, Any]]:
-        for batch in self.table.to_batches():
-            shards, blocks, sizes = (batch.column(name).to_numpy() for name in ("shard", "block", "documents"))
-            for row in np.flatnonzero(sizes):
-                yield int(shards[row]), int(blocks[row]), self.decode(batch, int(row))
-
     def _sum_shards(
         self, kernel: Kernel, shared: Mapping[str, np.ndarray], round: int, rounds: int, state_bytes: int, top: int
     ) -> TreeSum:
-        shards = [
-            (shard, [documents for _, documents in rows])
-            for shard, rows in groupby(self._batches(round, rounds), key=lambda row: row[0])
-        ]
-        finished = _Finished(self.progress, sum(len(blocks) for _, blocks in shards))
-
-        def state(shard: tuple[int, list[Any]]) -> Partial:
-            accumulator = kernel.start(shared)
-            for documents in shard[1]:
-                accumulator.add(documents)
-                finished.one_more()
-            return thinned(accumulator.arrays())
-
-        sums = TreeSum(top)
-        with threadpool_limits(1), ThreadPoolExecutor(max(1, min(self._threads, len(shards)))) as pool:
-            for (shard, _), arrays in zip(shards, pool.map(state, shards), strict=True):
-                sums.push(0, shard, arrays)
-        return sums
-
-
-class _Finished:
-    """Counts the blocks that all threads have finished, and reports their share."""
-
-    def __init__(self, progress: Progress, blocks: int) -> None:
-        self._progress, self._blocks, self._done, self._lock = progress, max(blocks, 1), 0, threading.Lock()
-
-    def one_more(self) -> None:
-        with self._lock:
-            self._done += 1
-            self._progress.advance(self._done / self._blocks)
+        return sum_in_threads(kernel, shared, self._batches(round, rounds), self._threads, top, self.progress)

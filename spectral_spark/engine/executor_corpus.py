@@ -1,7 +1,13 @@
-"""A large corpus, spread over the executors: a pass is one Spark job over a cached working copy."""
+"""A large corpus, spread over the executors: a pass is one Spark job over a cached working copy.
+
+In local sessions, executors are Python workers beside the driver, and all that a job does is to move documents from one
+to the other. There the driver may hold a copy of the packed documents. Samples, small rounds and the sweeps over all
+words are then its work, in threads of its own; passes over all documents stay with the workers.
+"""
 
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -14,6 +20,7 @@ from threadpoolctl import threadpool_limits
 from spectral_spark.data.kernel import Accumulator, Kernel
 from spectral_spark.engine.batch_size import small_batches
 from spectral_spark.engine.corpus import NODE_COUNTS, Corpus, PathCounts
+from spectral_spark.engine.driver_sums import decoded_blocks, sum_in_threads
 from spectral_spark.engine.executor_sweeps import ExecutorSweeps
 from spectral_spark.engine.kept_rows import keep_rows
 from spectral_spark.engine.pack_counts import BLOCK_DOCUMENTS, DROP_REASONS, joined_identities
@@ -25,7 +32,7 @@ from spectral_spark.engine.spark_connect import is_connect
 from spectral_spark.engine.spark_versions import repartition_by_id, to_arrow
 from spectral_spark.engine.sparse_rows import Partial, flattened, thinned, whole
 from spectral_spark.engine.tree_sum import TreeSum
-from spectral_spark.engine.word_sweeps import WordSweeps
+from spectral_spark.engine.word_sweeps import DriverSweeps, WordSweeps
 
 DIRECT_BYTES = 192 << 20         # partial sums that the driver fetches whole; beyond, executors add them by row blocks
 
@@ -33,8 +40,14 @@ DIRECT_BYTES = 192 << 20         # partial sums that the driver fetches whole; b
 class ExecutorCorpus(Corpus):
     """Packed rows in the executors' memory, or on their disks, filled by the first pass and kept until closed."""
 
-    def __init__(self, packing: Packing, progress: Progress, entries: int = 0) -> None:
+    def __init__(
+        self, packing: Packing, progress: Progress, entries: int = 0, *, copy_for: int = 0, round_entries: int = 0
+    ) -> None:
+        """``copy_for`` are the driver's threads if it holds a copy of the documents; they sum rounds of up to
+        ``round_entries`` entries."""
         super().__init__(packing.frame.sparkSession, progress, packing.decode, packing.shards, packing.documents)
+        self._threads, self._most_rounded, self._entries = copy_for, round_entries, entries
+        self._copied: pa.Table | None = None
         tasks = task_count(packing.shards, parallelism(self.spark))
         shift = (packing.shards // tasks).bit_length() - 1
         self.data = packing.data
@@ -71,18 +84,44 @@ class ExecutorCorpus(Corpus):
         )
 
     def sample(self, rounds: int = 1) -> list[Any]:
-        rows = self._rows(0, rounds).select("shard", "block", *self.data)
-        table = to_arrow(rows).combine_chunks().sort_by([("shard", "ascending"), ("block", "ascending")])
+        if self._threads:
+            return [documents for _, documents in self._here(0, rounds)]
+        table = self._fetched(self._rows(0, rounds).select("shard", "block", *self.data))
         return [self.decode(batch, row) for batch in table.to_batches() for row in range(batch.num_rows)]
 
     def identities(self) -> tuple[np.ndarray, np.ndarray]:
+        if self._threads:
+            return joined_identities(self._copy)
         return joined_identities(to_arrow(self._rows(0, 1).select("keys", "contents")))
 
     def word_sweeps(self) -> WordSweeps:
+        if self._threads:
+            shards = groupby(self._here(0, 1), key=lambda row: row[0])
+            return DriverSweeps(([documents for _, documents in rows] for _, rows in shards), self._threads)
         return ExecutorSweeps(self._rows(0, 1).select("shard", *self.data, "block"), self.decode)
 
     def close(self) -> None:
+        self._copied = None
         self._kept.release()
+
+    @property
+    def _copy(self) -> pa.Table:
+        """The packed documents on the driver, fetched at their first use."""
+        if self._copied is None:
+            columns = dict.fromkeys(("shard", "block", "documents", *self.data, "keys", "contents"))
+            self._copied = self._fetched(self._rows(0, 1).select(*columns))
+        return self._copied
+
+    def _here(self, round: int, rounds: int) -> Iterator[tuple[int, Any]]:
+        """(shard, documents) of one ``rounds``-th of the blocks from the driver's copy, in order."""
+        table = self._copy
+        if rounds > 1:
+            numbers = table["block"].to_numpy() + table["shard"].to_numpy()
+            table = table.take(np.flatnonzero(numbers % rounds == round))
+        return ((shard, documents) for shard, _, documents in decoded_blocks(table, self.decode))
+
+    def _fetched(self, rows: DataFrame) -> pa.Table:
+        return to_arrow(rows).combine_chunks().sort_by([("shard", "ascending"), ("block", "ascending")])
 
     def _rows(self, round: int, rounds: int) -> DataFrame:
         """One ``rounds``-th of the blocks that have documents."""
@@ -92,6 +131,8 @@ class ExecutorCorpus(Corpus):
     def _sum_shards(
         self, kernel: Kernel, shared: Mapping[str, np.ndarray], round: int, rounds: int, state_bytes: int, top: int
     ) -> TreeSum:
+        if self._threads and rounds > 1 and self._entries <= self._most_rounded * rounds:
+            return sum_in_threads(kernel, shared, self._here(round, rounds), self._threads, top, self.progress)
         rows, cores = self._rows(round, rounds).select("shard", *self.data, "block"), parallelism(self.spark)
         direct = state_bytes * min(self.shards, 2 * cores) <= DIRECT_BYTES
         small = small_batches(self.spark, self._row_numbers) if is_connect(self.spark) else nullcontext()

@@ -5,16 +5,15 @@ The topic of every word stays with the documents from sweep to sweep; only whole
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.refine.corpus_gibbs import DocumentLengths
-from spectral_spark.refine.topic_counts import thread_number
-from spectral_spark.refine.word_topics import SweepKernel, WordBlock, word_blocks
+from spectral_spark.refine.topic_counts import in_threads, thread_number
+from spectral_spark.refine.word_topics import SweepKernel, WordBlock, blocks_by_node
 
-BLOCK_WORDS = 1 << 20
+BLOCK_WORDS = 1 << 18
 
 
 class WordSweeps(ABC):
@@ -38,10 +37,10 @@ class WordSweeps(ABC):
 
 
 class DriverSweeps(WordSweeps):
-    """Words in the driver's memory, swept by its threads."""
+    """Words in the driver's memory, in the order of their documents' nodes, swept by its threads."""
 
     def __init__(self, shards: Iterable[Sequence[CountBatch]], threads: int) -> None:
-        self._blocks = list(word_blocks(shards, BLOCK_WORDS))
+        self._blocks = blocks_by_node(shards, BLOCK_WORDS)
         self._threads = threads
 
     def lengths(self) -> DocumentLengths:
@@ -51,14 +50,14 @@ class DriverSweeps(WordSweeps):
         cells = shared["likelihood"].size + shared["prior"].size
         threads = thread_number(min(self._threads, len(self._blocks)), cells, np.int64)
         sums = [kernel.start(shared) for _ in range(threads)]
+        swept, left = list(self._blocks), iter(range(len(self._blocks)))
 
-        def part(number: int) -> list[WordBlock]:
-            return [sums[number].add(block) for block in self._blocks[number::threads]]
+        def draw(number: int) -> None:
+            for at in left:                                 # of all threads together: none waits for a slower one
+                swept[at] = sums[number].add(self._blocks[at])
 
-        with ThreadPoolExecutor(threads) as pool:
-            parts = list(pool.map(part, range(threads)))
-        for number, blocks in enumerate(parts):
-            self._blocks[number::threads] = blocks
+        in_threads(threads, draw)
+        self._blocks = swept
         total = {name: array.astype(np.int64, copy=False) for name, array in sums[0].arrays().items()}
         for other in sums[1:]:
             for name, array in other.arrays().items():
@@ -71,16 +70,19 @@ class DriverSweeps(WordSweeps):
 
 def block_lengths(block: WordBlock) -> np.ndarray:
     """(node, length, documents) of one block as columns of an int64 array of shape (rows, 3)."""
-    pairs, documents = np.unique(
-        np.column_stack([block.nodes.astype(np.int64), np.diff(block.indptr)]), axis=0, return_counts=True
-    )
-    return np.column_stack([pairs, documents])
+    return _counted(block.nodes.astype(np.int64), np.diff(block.indptr), np.ones(block.documents, np.int64))
 
 
 def joined_lengths(parts: Sequence[np.ndarray]) -> DocumentLengths:
     """The lengths of several blocks together."""
     rows = np.concatenate([np.zeros((0, 3), np.int64), *parts])
-    pairs, place = np.unique(rows[:, :2], axis=0, return_inverse=True)
-    documents = np.zeros(len(pairs), np.int64)
-    np.add.at(documents, place.reshape(-1), rows[:, 2])
-    return DocumentLengths(pairs[:, 0], pairs[:, 1], documents)
+    return DocumentLengths(*_counted(*rows.T).T)
+
+
+def _counted(nodes: np.ndarray, lengths: np.ndarray, documents: np.ndarray) -> np.ndarray:
+    """Documents of the same node and length added up, in the order of nodes and lengths."""
+    width = int(lengths.max(initial=0)) + 1
+    pairs, place = np.unique(nodes * width + lengths, return_inverse=True)
+    total = np.zeros(len(pairs), np.int64)
+    np.add.at(total, place, documents)
+    return np.column_stack([pairs // width, pairs % width, total])

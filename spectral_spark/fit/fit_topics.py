@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from spectral_spark.data.hashing import vocabulary_fingerprint
 from spectral_spark.data.one_thread import one_thread
 from spectral_spark.engine.checkpoints import Checkpoints, DirectoryCheckpoints, run_key
-from spectral_spark.engine.choose_corpus import open_documents
+from spectral_spark.engine.choose_corpus import open_documents, sweeps_here
 from spectral_spark.engine.corpus import CountedCorpus
 from spectral_spark.engine.documents import DocumentColumns, inspect_documents
 from spectral_spark.engine.memory import check_memory, held_bytes
@@ -74,7 +74,9 @@ def fit_topics(
     k = None if settings.k == "auto" else int(settings.k)
     check_seeds(settings, vocabulary)
     third = settings.collects_third(width, source.words) if basis is None else settings.collects_third(width - 1)
-    held = held_bytes(source.rows, settings.search_words(k or width // 2, source.words))
+    here = settings.samples_all(source.words) and sweeps_here(frame.sparkSession, source.entries)
+    sampled = source.words if here else settings.search_words(k or width // 2, source.words)
+    held = held_bytes(source.rows, sampled)
     need = check_memory(source.rows, source.vocab_size, width, frame.sparkSession, k=k, third=third, held=held)
     key = run_key(source.fingerprint, source.vocab_size, settings.as_dict(), words, basis.fingerprint if basis else "",
                   __version__)

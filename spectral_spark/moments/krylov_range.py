@@ -28,16 +28,31 @@ class KrylovRange:
         self._columns, self._judged, self._seed, self._most_bytes = columns, judged, seed, most_bytes
         self._blocks: list[np.ndarray] = []
         self._images: list[np.ndarray] = []
+        self._inner = np.zeros((0, 0))          # blocksᵀ · images, each product of which is computed once
         self._sizes: list[float] = []
+        self._found: tuple[np.ndarray, np.ndarray] | None = None
 
     def add(self, block: np.ndarray, image: np.ndarray) -> None:
         """A block of shape (d, q), orthonormal and orthogonal to those before, and A times it."""
-        self._blocks.append(block)
-        self._images.append(image)
+        self._put(block, image)
         values, vectors = self._ritz()
         self._sizes.append(float(np.abs(values[: self._judged]).sum()))
         if 2 * sum(part.nbytes for part in self._blocks) + 2 * block.nbytes > self._most_bytes:
-            self._blocks, self._images = [_combined(self._blocks, vectors)], [_combined(self._images, vectors)]
+            condensed = _combined(self._blocks, vectors), _combined(self._images, vectors)
+            self._blocks, self._images, self._inner = [], [], np.zeros((0, 0))
+            self._put(*condensed)
+
+    def _put(self, block: np.ndarray, image: np.ndarray) -> None:
+        """One more block, its image, and their inner products with those before."""
+        known, size = len(self._inner), len(self._inner) + block.shape[1]
+        inner = np.zeros((size, size))
+        inner[:known, :known] = self._inner
+        if known:
+            inner[:known, known:] = np.vstack([before.T @ image for before in self._blocks])
+        self._blocks.append(block)
+        self._images.append(image)
+        inner[known:] = np.hstack([block.T @ each for each in self._images])
+        self._inner, self._found = inner, None
 
     @property
     def gain(self) -> float:
@@ -48,7 +63,7 @@ class KrylovRange:
 
     def widen(self, columns: int, judged: int) -> None:
         """Look for more directions from now on: the next block gets random ones as well."""
-        self._columns, self._judged, self._sizes = columns, judged, []
+        self._columns, self._judged, self._sizes, self._found = columns, judged, [], None
 
     def next_block(self) -> np.ndarray:
         """Directions that no block has yet, orthonormal, of shape (d, q): those of the last image, and random ones if
@@ -76,11 +91,15 @@ class KrylovRange:
         return rest[:, np.linalg.norm(rest, axis=0) > ROUNDING * largest]
 
     def _ritz(self) -> tuple[np.ndarray, np.ndarray]:
-        """The p eigenvalues of A in the span that are largest in size, and their vectors, of shape (blocks, p)."""
-        inner = np.vstack([np.hstack([block.T @ image for image in self._images]) for block in self._blocks])
-        values, vectors = np.linalg.eigh((inner + inner.T) / 2.0)
-        largest = np.argsort(-np.abs(values), kind="stable")[: self._columns]
-        return values[largest], vectors[:, largest]
+        """The p eigenvalues of A in the span that are largest in size, and their vectors, of shape (blocks, p).
+
+        They are computed once for each block.
+        """
+        if self._found is None:
+            values, vectors = np.linalg.eigh((self._inner + self._inner.T) / 2.0)
+            largest = np.argsort(-np.abs(values), kind="stable")[: self._columns]
+            self._found = values[largest], vectors[:, largest]
+        return self._found
 
 
 def _combined(parts: list[np.ndarray], vectors: np.ndarray) -> np.ndarray:

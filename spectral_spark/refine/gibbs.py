@@ -166,7 +166,7 @@ class GibbsSampler:
     def _merge(self, k: int) -> None:
         """Continue with k topics: words keep their topics under new numbers."""
         counts = self._words
-        labels = merge_labels(counts, k, self._fixed)
+        labels = merge_labels(counts, k, self._fixed, threads=self._threads)
         self._topics, self._sums = labels[self._topics], []
         self._counts, self._unit = merged(counts, labels), 1
         self._hierarchy = Hierarchy(merged(self._hierarchy.proportions, labels), self._hierarchy.concentrations)

@@ -6,6 +6,10 @@ splits. With surplus topics every theme can get its own, and merging two similar
 
 import numpy as np
 
+from spectral_spark.refine.topic_counts import in_threads
+
+_BLOCK_CELLS = 1 << 15          # of a block and of its logarithms together
+
 
 def split_heaviest(statistics: np.ndarray, columns: int, seed: int, fixed: int = 0) -> np.ndarray:
     """Topic-word counts (d, k) → (d, columns): the heaviest topics give a random part of their words to new ones.
@@ -20,13 +24,14 @@ def split_heaviest(statistics: np.ndarray, columns: int, seed: int, fixed: int =
     return wide
 
 
-def merge_labels(counts: np.ndarray, k: int, fixed: int = 0) -> np.ndarray:
+def merge_labels(counts: np.ndarray, k: int, fixed: int = 0, *, threads: int = 1) -> np.ndarray:
     """Merge topics until k are left, always the two that lose the least likelihood.
 
     Parameters
     ----------
     counts : array of shape (words, columns), how often each topic has each word; columns ≥ k.
     fixed : the first so many topics keep their numbers; nothing is merged with them.
+    threads : each compares some of the pairs.
 
     Returns
     -------
@@ -36,9 +41,12 @@ def merge_labels(counts: np.ndarray, k: int, fixed: int = 0) -> np.ndarray:
     owner, alive = np.arange(columns), np.ones(columns, bool)
     own = _likelihood(counts)
     cost = np.full((columns, columns), np.inf)
-    for i in range(columns - 1):
-        cost[i, i + 1 :] = own[i] + own[i + 1 :] - _likelihood(counts[:, i + 1 :] + counts[:, i : i + 1])
-    cost[:fixed] = np.inf
+
+    def pairs(number: int) -> None:
+        for i in range(fixed + number, columns - 1, threads):
+            cost[i, i + 1 :] = own[i] + own[i + 1 :] - _likelihood(counts[:, i + 1 :], counts[:, i])
+
+    in_threads(threads, pairs)
     for _ in range(columns - k):
         i, j = divmod(int(cost.argmin()), columns)
         counts[:, i] += counts[:, j]
@@ -47,8 +55,13 @@ def merge_labels(counts: np.ndarray, k: int, fixed: int = 0) -> np.ndarray:
         own[i] = _likelihood(counts[:, i : i + 1])[0]
         others = np.flatnonzero(alive & (np.arange(columns) != i))
         others = others[others >= fixed]
-        new = own[i] + own[others] - _likelihood(counts[:, others] + counts[:, i : i + 1])
-        cost[np.minimum(others, i), np.maximum(others, i)] = new
+
+        def again(number: int, i: int = i, others: np.ndarray = others) -> None:
+            mine = others[number::threads]
+            new = own[i] + own[mine] - _likelihood(counts[:, mine], counts[:, i])
+            cost[np.minimum(mine, i), np.maximum(mine, i)] = new
+
+        in_threads(threads, again)
     return np.searchsorted(np.flatnonzero(alive), owner).astype(np.int32)
 
 
@@ -60,9 +73,25 @@ def merged(columns: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return sums
 
 
-def _likelihood(counts: np.ndarray) -> np.ndarray:
-    """Σ c log(c / Σ c) of every column."""
-    result: np.ndarray = _c_log_c(counts).sum(axis=0) - _c_log_c(counts.sum(axis=0))
+def _likelihood(counts: np.ndarray, other: np.ndarray | None = None) -> np.ndarray:
+    """Σ c log(c / Σ c) of every column, to which another one may be added first.
+
+    Where rows lie together in memory, they are added up one after the other, in blocks that fit into a cache.
+    """
+    columns = counts.shape[1]
+    together = columns > 1 and counts.strides[1] == counts.itemsize
+    rows = max(1, _BLOCK_CELLS // columns) if together else max(1, len(counts))
+    sums, total = np.zeros(columns), np.zeros(columns)
+    for start in range(0, len(counts), rows):
+        block = counts[start : start + rows]
+        if other is not None:
+            block = block + other[start : start + rows, None]
+        logarithms = _c_log_c(block)
+        if start:
+            logarithms[0] += sums
+            block = np.concatenate([total[None], block])
+        sums, total = logarithms.sum(axis=0), block.sum(axis=0)
+    result: np.ndarray = sums - _c_log_c(total)
     return result
 
 

@@ -47,25 +47,56 @@ def word_blocks(shards: Iterable[Sequence[CountBatch]], most_words: int) -> Iter
 
     Larger blocks are swept faster: they have more documents of the same node.
     """
-    waiting: list[CountBatch] = []
-    streams: list[np.ndarray] = []
-    words = 0.0
+    waiting: list[_Listed] = []
+    words = 0
     for shard in shards:
-        waiting += shard
-        streams.append(document_streams(np.concatenate([batch.keys for batch in shard])))
-        words += sum(float(batch.counts.sum()) for batch in shard)
+        waiting.append(_Listed.of(shard))
+        words += len(waiting[-1].words)
         if words >= most_words:
-            yield from _cut(waiting, np.concatenate(streams), most_words)
-            waiting, streams, words = [], [], 0.0
+            yield from _cut(waiting, most_words)
+            words = 0
     if waiting:
-        yield from _cut(waiting, np.concatenate(streams), most_words)
+        yield from _cut(waiting, most_words)
 
 
-def _cut(batches: Sequence[CountBatch], streams: np.ndarray, most_words: int) -> Iterator[WordBlock]:
-    """Blocks of documents sorted by node; of a document in n pieces, each piece has every n-th word."""
-    lengths = np.concatenate([batch.lengths for batch in batches]).astype(np.int64)
-    nodes = np.concatenate([batch.nodes for batch in batches]).astype(np.int32)
-    words = np.concatenate([np.repeat(batch.terms, batch.counts.astype(np.int64)) for batch in batches])
+def blocks_by_node(shards: Iterable[Sequence[CountBatch]], most_words: int) -> list[WordBlock]:
+    """The same documents, in the order of their nodes from the first block to the last.
+
+    What is computed once for every word and node of a block is then hardly ever computed twice.
+    """
+    return list(_cut([_Listed.of(shard) for shard in shards], most_words))
+
+
+@dataclass(frozen=True, eq=False)
+class _Listed:
+    """Documents of whole shards in their order: lengths, nodes and random streams of each, and all their words."""
+
+    lengths: np.ndarray
+    nodes: np.ndarray
+    streams: np.ndarray
+    words: np.ndarray
+
+    @classmethod
+    def of(cls, shard: Sequence[CountBatch]) -> "_Listed":
+        return cls(
+            np.concatenate([batch.lengths for batch in shard]).astype(np.int64),
+            np.concatenate([batch.nodes for batch in shard]).astype(np.int32),
+            document_streams(np.concatenate([batch.keys for batch in shard])),
+            np.concatenate([np.repeat(batch.terms, batch.counts.astype(np.int64)) for batch in shard]).astype(np.int32),
+        )
+
+
+def _cut(listed: list[_Listed], most_words: int) -> Iterator[WordBlock]:
+    """Blocks of documents sorted by node; of a document in n pieces, each piece has every n-th word.
+
+    The list is emptied: its words would take as much memory again as the blocks.
+    """
+    if not listed:
+        return
+    lengths, nodes, streams, words = (
+        np.concatenate([getattr(part, name) for part in listed]) for name in ("lengths", "nodes", "streams", "words")
+    )
+    listed.clear()
     pieces = -(-lengths // LONGEST)                                  # none of an empty document
     owner = np.repeat(np.arange(len(lengths)), pieces)
     owner = owner[np.argsort(nodes[owner], kind="stable")]
@@ -82,7 +113,7 @@ def _cut(batches: Sequence[CountBatch], streams: np.ndarray, most_words: int) ->
             at *= np.repeat(step[rows], size[rows])
             at += np.repeat(start[rows], size[rows])
             own = streams[owner[rows]] + number[rows].astype(np.uint64)
-            yield WordBlock(indptr, words[at].astype(np.int32), nodes[owner[rows]], own, np.zeros(len(at), np.int32))
+            yield WordBlock(indptr, words[at], nodes[owner[rows]], own, np.zeros(len(at), np.int32))
 
 
 def document_streams(keys: np.ndarray) -> np.ndarray:

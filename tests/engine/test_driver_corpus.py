@@ -68,6 +68,37 @@ def test_sums_halves_and_rounds_have_the_bits_of_the_executors(
     there.close()
 
 
+@pytest.mark.parametrize("threads", [1, 5])
+def test_the_drivers_copy_in_a_local_session_gives_the_samples_and_sums_of_executors(
+    spark: SparkSession, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spectral_spark.engine.choose_corpus.driver_threads", lambda _: threads)
+    copied, there = (packed(spark, entries, shards=8) for entries in (6000, 0))
+    assert isinstance(copied, ExecutorCorpus)
+    counted = [take_census(corpus, D) for corpus in (copied, there)]
+    assert counted[0].census.tree.paths == counted[1].census.tree.paths
+    for rounds in (1, 3):
+        for mine, theirs in zip(copied.sample(rounds), there.sample(rounds), strict=True):
+            for part in ("indptr", "terms", "counts", "nodes", "keys"):
+                np.testing.assert_array_equal(getattr(mine, part), getattr(theirs, part))
+    for mine, theirs in zip(*(map(sorted_pairs, (copied.identities(), there.identities()))), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    for number in range(3):
+        halves = (corpus.sum(CountingKernel(), PROBE, name="round", round=number, rounds=3, may_be_empty=True)
+                  for corpus in (copied, there))
+        assert_same_bits(*halves)
+    whole = (corpus.sum_halves(CountingKernel(), PROBE, name="half", rounds=2) for corpus in (copied, there))
+    for one, other in zip(*whole, strict=True):
+        assert_same_bits(one, other)
+    copied.close()
+    there.close()
+
+
+def sorted_pairs(identities: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    order = np.lexsort(identities)
+    return identities[0][order], identities[1][order]
+
+
 def test_documents_are_fetched_once_and_let_go(spark: SparkSession) -> None:
     corpus = packed(spark, 10**6)
     assert isinstance(corpus, DriverCorpus)

@@ -9,11 +9,14 @@ import pytest
 from corpora import corpus_of, frame_of, random_documents
 from pyspark.sql import DataFrame, SparkSession
 
-from spectral_spark.engine import executor_corpus, executor_sweeps
+from spectral_spark.engine import choose_corpus, executor_corpus, executor_sweeps
 from spectral_spark.engine.choose_corpus import SETTING
 from spectral_spark.engine.corpus import take_census
+from spectral_spark.engine.executor_corpus import ExecutorCorpus
+from spectral_spark.engine.executor_sweeps import ExecutorSweeps
 from spectral_spark.engine.kept_rows import stage_rows
 from spectral_spark.engine.whole_counts import PART_CELLS, add_counts, add_pieces, encode_counts
+from spectral_spark.engine.word_sweeps import DriverSweeps
 from spectral_spark.refine.gibbs import LONGEST
 from spectral_spark.refine.word_topics import SweepKernel
 
@@ -60,6 +63,24 @@ def test_executors_draw_what_the_driver_draws(
     found, lengths = swept(frame_of(spark, ROWS).repartition(partitions), lost_before=2 if partitions == 7 else None)
     assert ("their sweeps are repeated" in caplog.text) == (partitions == 7)
     assert_same(found, lengths, here)
+
+
+def test_in_a_local_session_the_driver_sweeps_a_copy_of_what_executors_hold(
+    spark: SparkSession, here: tuple[Drawn, tuple[np.ndarray, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spark.conf.set(SETTING, "1")
+    entries = sum(len(row[2]) for row in ROWS)
+    kinds = []
+    for most in (entries, entries - 1):
+        monkeypatch.setattr(choose_corpus, "COPIED_ENTRIES", most)
+        with corpus_of(frame_of(spark, ROWS), D) as packed, closing(packed.word_sweeps()) as words:
+            kinds.append((type(packed), type(words)))
+    assert kinds == [(ExecutorCorpus, DriverSweeps), (ExecutorCorpus, ExecutorSweeps)]
+    monkeypatch.undo()
+    assert_same(*swept(frame_of(spark, ROWS).repartition(5)), here)
+    monkeypatch.setattr(choose_corpus, "available_memory", lambda: 100_000)
+    with corpus_of(frame_of(spark, ROWS), D) as packed, closing(packed.word_sweeps()) as words:
+        assert isinstance(words, ExecutorSweeps)            # a driver without room leaves them to the workers
 
 
 @pytest.mark.parametrize("staged", [True, False])

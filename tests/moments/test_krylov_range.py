@@ -46,6 +46,21 @@ def test_all_passes_together_capture_more_than_the_last_one(second_moment: np.nd
     assert 1.0 - together < 0.5 * (1.0 - captured(second_moment, subspace_iteration(second_moment, 4)))
 
 
+def test_the_directions_are_the_best_of_all_that_the_blocks_span(second_moment: np.ndarray) -> None:
+    """Inner products are kept from block to block: the same as those of all blocks at once."""
+    found, blocks = KrylovRange(P, P), []
+    block = orthonormal(second_moment @ np.random.default_rng(0).standard_normal((D, P)))
+    for _ in range(4):
+        blocks.append(block)
+        found.add(block, second_moment @ block)
+        block = found.next_block()
+    span = np.hstack(blocks)
+    values, vectors = np.linalg.eigh(span.T @ second_moment @ span)
+    best = second_moment @ span @ vectors[:, np.argsort(-np.abs(values))[:P]]
+    one, other = orthonormal(best), orthonormal(found.directions())
+    assert np.linalg.svd(one.T @ other, compute_uv=False).min() > 1.0 - 1e-10
+
+
 def test_the_gain_tells_when_the_directions_no_longer_depend_on_the_seed(second_moment: np.ndarray) -> None:
     early, late = (searched(second_moment, passes) for passes in (2, 8))
     assert early.gain > 0.02 > 0.002 > late.gain >= -1e-12

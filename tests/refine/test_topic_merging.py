@@ -14,6 +14,7 @@ from spectral_spark.refine import (
     RefineSettings,
     RefineState,
     gibbs_settings,
+    topic_merging,
 )
 from spectral_spark.refine.topic_merging import merge_labels, merged, split_heaviest
 from tests.refine.corpora import Drawn, draw
@@ -60,6 +61,17 @@ def test_topics_that_were_split_are_put_together_again() -> None:
     np.testing.assert_array_equal(labels[8:], np.arange(4))             # the four heaviest were the first
     np.testing.assert_allclose(merged(wide, labels), topics, rtol=1e-12)
     assert (split_heaviest(topics, 12, seed=2) != wide).any()
+
+
+@pytest.mark.parametrize("fixed", [0, 2])
+def test_threads_and_blocks_of_rows_change_no_bit(fixed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = np.random.default_rng(2).gamma(0.3, 40, (500, 17))
+    expected = [merge_labels(counts, k, fixed) for k in range(3, 17)]
+    whole = topic_merging._likelihood(counts, counts[:, 3])
+    monkeypatch.setattr(topic_merging, "_BLOCK_CELLS", 64)
+    assert topic_merging._likelihood(counts, counts[:, 3]).tobytes() == whole.tobytes()
+    for k, labels in zip(range(3, 17), expected, strict=True):
+        np.testing.assert_array_equal(merge_labels(counts, k, fixed, threads=3), labels)
 
 
 def test_nothing_to_merge_changes_nothing() -> None:
