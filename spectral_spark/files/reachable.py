@@ -74,5 +74,6 @@ def _endpoint(inside: str, configuration: Any) -> tuple[str, int] | None:
 
 def _port(text: str) -> int:
     if not re.fullmatch(r"[0-9]{1,9}", text):
-        raise StoreError(f"'{text}' is not a port: ports are numbers between 1 and {_LARGEST_PORT:,}; correct the address")
+        raise StoreError(f"'{text}' is not a port: ports are numbers between 1 and {_LARGEST_PORT:,}; correct "
+                         "the address")
     return int(text)

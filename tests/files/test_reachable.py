@@ -71,7 +71,7 @@ def test_what_is_no_port_is_refused_before_anybody_is_asked(port: str) -> None:
 
 @pytest.mark.parametrize("host", ["two..dots", "x" * 64 + ".example"])
 def test_what_no_machine_can_be_called_is_refused(host: str) -> None:
-    with pytest.raises(StoreError, match="cannot be the name of a machine|does not answer at"):
+    with pytest.raises(StoreError, match=r"cannot be the name of a machine|does not answer at"):
         check_reachable("hdfs", f"{host}:8020/corpora", {})
 
 
