@@ -295,12 +295,15 @@ class SpectralHDPModel(TopicUpdates, MLReadable, MLWritable):
         Parameters
         ----------
         path : the names of the node's groups from the top down, as a list or joined by "/".
-        **settings : ``k`` (default "auto"), ``solver``, ``concentrations``, ``rankRule`` or ``seed``.
+        **settings : ``k`` (default "auto"), ``solver``, ``concentrations``, ``rankRule`` or ``seed``. Concentrations
+            that were given at the fit are used for the levels below the node, unless others are given.
         """
         names = [name for name in path.split("/") if name] if isinstance(path, str) else list(path)
         asked = self._asked({"k": "auto", **settings})
         if "concentrations" not in settings and len(asked.given_concentrations) > 1:
-            asked = replace(asked, concentrations=asked.given_concentrations[len(names):])
+            *levels, documents = asked.given_concentrations
+            below = (len(known) for known in self._fitted.nodes.paths if list(known[: len(names)]) == names)
+            asked = replace(asked, concentrations=(*levels[len(names) : max(below, default=0)], documents))
         return self._with(topics_below(self._fitted, names, asked))
 
     def _asked(self, settings: dict[str, Any]) -> FitSettings:

@@ -37,3 +37,6 @@ class SpectralHDPParams(HDPEstimatorParams):
             raise SettingsError(f"`k` is {k} but there are {len(vocabulary)} words; topics cannot outnumber words")
         if (self._value("termsCol") is None) != (self._value("countsCol") is None):
             raise SettingsError("`termsCol` and `countsCol` go together: give both or neither")
+        if self._value("textCol") is not None and self._value("termsCol") is not None:
+            raise SettingsError("`textCol` has words to count, `termsCol` and `countsCol` words that are counted; "
+                                "leave out the one or the others")

@@ -1,6 +1,7 @@
 """The verbs ``fit`` and ``update`` on a small corpus: what a model keeps, starts from and says."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,15 @@ import pytest
 
 from spectral_spark import SpectralHDPModel
 from spectral_spark.cli import main
-from spectral_spark.cli.verbs.fit import text_recipe
+from spectral_spark.cli.messages import with_flags
+from spectral_spark.cli.parsing import Request, parse
+from spectral_spark.cli.verbs.fit import VERB, fit_settings, text_recipe
 from spectral_spark.cli.verbs.update import documents_lines
+from spectral_spark.fit.planned_passes import planned_passes
 from spectral_spark.ingest.demo_corpus import simulate_demo, write_demo
+from spectral_spark.moments.coefficients import hdp_coefficients
+from spectral_spark.moments.projection import ProjectedMoments
+from spectral_spark.solve.rank import RankEvidence, noise_floor_rank
 
 QUICK = ("--explore-sweeps", "2", "--refine-passes", "1")
 
@@ -40,6 +47,41 @@ def test_another_k_starts_from_the_model(spark: Any, place: Path) -> None:
     assert "range 1" not in other.summary.passNames
     assert "moments" not in other.summary.passNames
     assert other.summary.settings["refine_passes"] == 1
+
+
+def test_more_topics_than_stand_out_are_remarked_with_numbers(
+    spark: Any, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    assert main(fit(place, "forty", "--k", "40"), spark) == 0
+    (said,) = (line for line in capsys.readouterr().out.splitlines() if "warning: 40 topics were asked for" in line)
+    above, columns = (int(number) for number in re.findall(r"only (\d+) of the (\d+) eigenvalues", said)[0])
+    assert above < 40 < columns
+    assert "compare the held-out loss with that of --k auto" in said
+    assert SpectralHDPModel.load(str(place / "forty")).summary.warnings
+
+
+@pytest.mark.parametrize(("flags", "grows"), [
+    ((), True), (("--k", "auto"), True), (("--k", "9"), False), (("--basis-size", "64"), False),
+    (("--range-passes", "3"), False),
+])
+def test_an_automatic_k_may_widen_its_basis_from_the_command_line_too(flags: tuple[str, ...], grows: bool) -> None:
+    words = ["fit", "--corpus", "c", "--model", "m", *flags]
+    request = parse(words)
+    assert isinstance(request, Request)
+    wanted = fit_settings(request.settings)
+    assert wanted.grows_basis == grows
+    assert ("rank" in planned_passes(wanted, 10_000, 10**6)) == grows
+
+
+def test_the_hint_at_a_larger_basis_names_the_flag() -> None:
+    evidence = RankEvidence(
+        moments := ProjectedMoments(np.zeros(4), np.eye(4), None), (moments, moments), np.eye(4),
+        hdp_coefficients([1.0]), np.eye(4), np.ones(4) / 4,
+    )
+    reason = noise_floor_rank(evidence).reason
+    assert with_flags(reason).endswith("is signal: a larger --basis-size may find more")
+    assert any(flag.name == "basis-size" for flag in VERB.flags)
 
 
 def test_a_k_beyond_the_basis_grows_it(spark: Any, place: Path) -> None:

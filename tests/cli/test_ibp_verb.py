@@ -95,6 +95,22 @@ def wide_words(wide: str, output: Path, *more: str) -> list[str]:
     return ["ibp", "--input", wide, "--kind", "binary", "--id-col", "id", "--output", str(output), *more]
 
 
+@pytest.mark.parametrize(("flags", "message"), [
+    (("--k", "5", "--basis-size", "3"), "raise --basis-size to at least 5"),
+    (("--kurtosis", "4"), "kurtosis"),
+    (("--offset", "free", "--probabilities-from", "mean"), "--probabilities-from mean is for features without"),
+    (("--noise-variance", "0.1", "--noise-rule", "smallest-eigenvalue"), "--noise-variance gives the variance that"),
+    (("--missing", "pairwise", "--polish", "1"), "--polish needs complete rows"),
+])
+def test_flags_that_contradict_each_other_are_refused_before_spark_starts(
+    rows: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], flags: tuple[str, ...], message: str
+) -> None:
+    for dry in ([], ["--dry-run"]):
+        assert main([*words(rows, tmp_path / "model"), *flags, *dry]) == 2
+        assert message in capsys.readouterr().err
+    assert not (tmp_path / "model").exists()
+
+
 @pytest.mark.parametrize(("given", "message"), [
     (("--features-cols", "c0,c9"), "there is no column 'c9'"),
     (("--features-cols", "c0,name"), "column 'name' is string, not a number"),

@@ -5,6 +5,7 @@ import pytest
 from pyspark.sql import DataFrame
 
 from spectral_spark import SpectralHDP, SpectralHDPModel
+from spectral_spark.fit import fit_settings, gibbs_step
 from spectral_spark.fit.fit_settings import FitSettings
 from spectral_spark.fit.gibbs_step import start_concentrations
 from spectral_spark.refine.refine_state import initial_concentrations
@@ -26,6 +27,19 @@ def test_refinement_keeps_all_given_numbers(
     model = fit(documents, given, layers=layers, exploreSweeps=sweeps)
     assert model.summary.concentrations == given
     assert model.summary.spectral_concentrations == given
+    assert model.documentConcentration == given[-1]
+
+
+@pytest.mark.parametrize("given", [[9.0, 5.0, 0.6], [0.6]])
+def test_sweeps_over_all_words_keep_them_too(
+    documents: DataFrame, monkeypatch: pytest.MonkeyPatch, given: list[float]
+) -> None:
+    for module in (gibbs_step, fit_settings):
+        monkeypatch.setattr(module, "SAMPLE_WORDS", 30_000)
+    model = fit(documents, given, exploreSweeps=4, refinePasses="auto")
+    assert "sampling all" in model.summary.passNames
+    assert model.summary.concentrations[-len(given):] == given
+    assert len(model.summary.concentrations) == 3
     assert model.documentConcentration == given[-1]
 
 

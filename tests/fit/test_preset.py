@@ -13,7 +13,10 @@ from spectral_spark.engine.documents import DocumentColumns
 from spectral_spark.errors import SettingsError
 from spectral_spark.evaluate.evaluation import ScoredTopics, evaluate_topics
 from spectral_spark.fit.fit_settings import FitSettings
+from spectral_spark.solve.corrected_moments import corrected_moments
+from spectral_spark.solve.printed import PRINTED
 from spectral_spark.solve.solve_state import solve_state
+from spectral_spark.solve.whitening import whiten_unsigned
 
 ARRAYS = {"termsCol": "terms", "countsCol": "counts", "pathCol": "path", "idCol": "doc_id", "vocabSize": 300}
 COLUMNS = DocumentColumns(features=None, terms="terms", counts="counts", path="path", id="doc_id")
@@ -52,6 +55,26 @@ def test_topics_are_those_of_the_printed_algorithm(model: SpectralHDPModel) -> N
     assert (model.topicsMatrix() == 0).any()                            # nothing is smoothed
     assert all(len(name.split(",")) == 2 or name.startswith("levels")
                for name in model.summary.refinement["concentration_scores"])
+
+
+@pytest.mark.parametrize("solver", ["power", "als", "sketch"])
+def test_each_of_its_three_solvers_is_the_printed_one(model: SpectralHDPModel, solver: str) -> None:
+    """No cap, scaling, polish or smoothing: the topics are those of the raw moments, straight from the eigenvalues."""
+    g, state = [7.0, 0.6], model.moments
+    assert (state.cap, state.weighting) == (None, "uniform")
+    assert np.ptp(state.basis.scale) == 0.0
+    again = model.solveAgain(solver=solver, concentrations=g)
+    moments = corrected_moments(state.root(), state.coefficients(g))
+    whitening = whiten_unsigned(moments.second, 5)
+    found = PRINTED[solver](moments.third_in(whitening.matrix), seed=0)
+    lifted = state.basis.lift @ (whitening.dual @ found.vectors) * found.eigenvalues
+    expected = np.maximum(lifted, 0.0) / np.maximum(lifted, 0.0).sum(axis=0)
+    order = np.argsort(found.eigenvalues, kind="stable")                # the heaviest topic has the smallest one
+    np.testing.assert_allclose(again.topicsMatrix(), expected[:, order], atol=1e-12)
+    weights = found.eigenvalues[order] ** -2.0
+    np.testing.assert_allclose(again.weights, weights / weights.sum(), rtol=1e-9)
+    assert again.summary.solver == solver
+    assert again.summary.concentrations == g
 
 
 def test_the_summary_says_what_was_overridden(model: SpectralHDPModel) -> None:

@@ -279,6 +279,7 @@ def test_wrong_parameters_say_what_to_give(values: dict, message: str) -> None:
 
 @pytest.mark.parametrize(("values", "message"), [
     ({"k": 9, "basisSize": 5}, "raise `basisSize`"), ({"termsCol": "terms"}, "go together"),
+    ({"textCol": "text", "termsCol": "terms", "countsCol": "counts"}, "leave out the one or the others"),
     ({"concentrations": [1.0, 2.0], "layers": 4}, "one per layer"), ({"k": 5, "vocabulary": ["a", "b"]}, "2 words"),
 ])
 def test_parameters_that_do_not_go_together(documents: DataFrame, values: dict, message: str) -> None:
@@ -345,6 +346,31 @@ def test_topics_of_a_subtree_are_those_of_its_documents(documents: DataFrame, we
     assert model.subtree(["b", "x"]).k >= 1
     with pytest.raises(InputError, match="no node 'b/z'"):
         model.subtree("b/z")
+
+
+def test_a_subtree_has_its_own_rank_and_the_concentrations_of_its_levels(
+    documents: DataFrame, simulated: SimulatedCorpus
+) -> None:
+    """Branches are of different depths: 'a' holds documents, 'b' two groups of them."""
+    given = [8.0, 6.0, 0.5]
+    model = SpectralHDP(k=5, refinePasses=0, weighting="uniform", concentrations=given, **ARRAYS).fit(documents)
+    for path, levels in (("a", [0.5]), ("b", [6.0, 0.5]), ("b/x", [0.5]), ([], given)):
+        part = model.subtree(path)
+        assert part.summary.concentrations == levels
+        assert part.summary.rank_rule == "noise-floor"
+        assert part.summary.passes == []                        # nothing is read
+        found = recovery(part.topicsMatrix(), simulated.topics)
+        assert (found.match >= 0).sum() == part.k == (2 if path == "a" else 5)      # three topics are rare below 'a'
+        assert found.errors[found.match >= 0].max() < 0.2
+    assert model.subtree("b", concentrations=[3.0]).summary.concentrations == [3.0]
+    assert model.subtree("b", k=2, concentrations="calibrated").k == 2
+    with pytest.raises(SettingsError, match="has 3 numbers, but the tree has 3 layers; give 2"):
+        model.subtree("b", concentrations=given)
+    with pytest.raises(InputError, match="no node 'c'"):
+        model.subtree("c")
+    tokens = SpectralHDP(k=5, refinePasses=0, concentrations=[0.5], **ARRAYS).fit(documents)
+    with pytest.raises(InputError, match="topics of a subtree need the sums of every node"):
+        tokens.subtree("b")
 
 
 def test_tensors_per_group(documents: DataFrame, simulated: SimulatedCorpus) -> None:
