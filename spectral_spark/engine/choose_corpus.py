@@ -23,7 +23,9 @@ from spectral_spark.errors import SettingsError
 
 SETTING = "spark.spectral.driverEntries"
 DRIVER_ENTRIES = 8_000_000       # (word, count) entries, or values of vectors, of all documents together: some 100 MB
+LOCAL_ENTRIES, FEW_CORES = 24_000_000, 4     # in local sessions of few cores
 COPIED_ENTRIES = 48_000_000      # of which the driver of a local session holds a copy: some 64 million words
+ENTRY_BYTES, DOCUMENT_BYTES, FETCHED_BYTES = 12, 120, 512 << 20      # as Spark hands documents over; half of its limit
 DRIVER_WORDS = 100_000           # larger vocabularies have states too large for one process
 DRIVER_STATE_BYTES = 96 << 20    # of the largest state, if known
 SHARE_OF_MEMORY = 0.5            # that may be taken for the words of a larger corpus
@@ -61,20 +63,38 @@ def choose_corpus(
     limit = driver_entries(spark)
     if driver_holds(limit, entries, words, state_bytes):
         return DriverCorpus(packing, progress, driver_threads(spark))
-    threads = driver_threads(spark) if copied and sweeps_here(spark, entries) else 0
+    here = copied and sweeps_here(spark, entries)
+    most = local_entries(limit, local_workers(spark))
+    if here and driver_holds(most, entries, words) and _fetches(packing.documents, entries):
+        return DriverCorpus(packing, progress, driver_threads(spark), keeps_decoded=False)
+    threads = driver_threads(spark) if here else 0
     return ExecutorCorpus(packing, progress, entries, copy_for=threads, round_entries=limit * (words <= DRIVER_WORDS))
 
 
 def sweeps_here(spark: SparkSession, entries: int) -> bool:
     """Whether the driver of this session sweeps a corpus of so many entries, and has the memory for it."""
-    local = local_workers(spark) > 0
     enough = SHARE_OF_MEMORY * available_memory() >= held_bytes(0, words_of(entries))
-    return driver_copies(driver_entries(spark), entries, local=local) and enough
+    return driver_copies(driver_entries(spark), entries, local=local_workers(spark) > 0) and enough
 
 
 def driver_copies(limit: int, entries: float, *, local: bool) -> bool:
-    """Whether the driver sweeps the words of so many entries; ``limit`` is that of corpora that it holds alone."""
+    """Whether the driver sweeps the words of so many entries; ``limit`` is that of corpora that it holds anyway."""
     return local and limit > 0 and entries <= max(limit, COPIED_ENTRIES)
+
+
+def local_entries(limit: int, cores: int) -> int:
+    """The most entries that a driver with so many cores and no executors holds; 0 cores stand for a cluster.
+
+    With few cores, its threads are as fast as Python workers, which documents would have to reach first. A limit below
+    the usual one is kept.
+    """
+    return max(limit, LOCAL_ENTRIES) if limit >= DRIVER_ENTRIES and 0 < cores <= FEW_CORES else limit
+
+
+def _fetches(documents: int, entries: int) -> bool:
+    """Whether Spark may hand over so many documents at once, and the driver has room for a sorted copy of them."""
+    size = ENTRY_BYTES * entries + DOCUMENT_BYTES * documents
+    return size <= FETCHED_BYTES and 3 * size <= SHARE_OF_MEMORY * available_memory()
 
 
 def driver_holds(limit: int, entries: float, words: int, state_bytes: int = 0) -> bool:

@@ -5,7 +5,7 @@ memory are fetched once, packed there, and worked on by its threads (``driver_su
 """
 
 from collections.abc import Iterator, Mapping
-from itertools import groupby
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from spectral_spark.data.kernel import Kernel
 from spectral_spark.engine.corpus import NODE_COUNTS, Corpus, PathCounts
-from spectral_spark.engine.driver_sums import decoded_blocks, sum_in_threads
+from spectral_spark.engine.driver_sums import Block, decoded_shards, packed_blocks, sum_in_threads
 from spectral_spark.engine.pack_counts import DROP_REASONS, joined_identities
 from spectral_spark.engine.packing import SORT_COLUMNS, Decoder, Packing
 from spectral_spark.engine.progress import Progress
@@ -26,11 +26,12 @@ from spectral_spark.engine.word_sweeps import DriverSweeps, WordSweeps
 class DriverCorpus(Corpus):
     """Packed rows in the driver's memory, fetched at their first use and kept until the corpus is closed."""
 
-    def __init__(self, packing: Packing, progress: Progress, threads: int) -> None:
+    def __init__(self, packing: Packing, progress: Progress, threads: int, *, keeps_decoded: bool = True) -> None:
+        """``keeps_decoded`` tells whether documents stay decoded from pass to pass, in three times the memory."""
         super().__init__(packing.frame.sparkSession, progress, packing.decode, packing.shards, packing.documents)
-        self._packing, self._threads = packing, threads
+        self._packing, self._threads, self._keeps_decoded = packing, threads, keeps_decoded
         self._table: pa.Table | None = None
-        self._decoded: tuple[Decoder, list[tuple[int, int, Any]]] | None = None
+        self._blocks: tuple[Decoder, list[tuple[int, int, Block]]] | None = None
 
     @property
     def table(self) -> pa.Table:
@@ -67,27 +68,28 @@ class DriverCorpus(Corpus):
         )
 
     def sample(self, rounds: int = 1) -> list[Any]:
-        return [documents for _, documents in self._batches(0, rounds)]
+        return [block() for _, block in self._of_round(0, rounds)]
 
     def identities(self) -> tuple[np.ndarray, np.ndarray]:
         return joined_identities(self.table)
 
     def word_sweeps(self) -> WordSweeps:
-        shards = groupby(self._batches(0, 1), key=lambda row: row[0])
-        return DriverSweeps(([documents for _, documents in rows] for _, rows in shards), self._threads)
+        return DriverSweeps(decoded_shards(self._of_round(0, 1)), self._threads)
 
     def close(self) -> None:
-        self._table = self._decoded = None
+        self._table = self._blocks = None
 
-    def _batches(self, round: int, rounds: int) -> Iterator[tuple[int, Any]]:
-        """(shard, documents) of one ``rounds``-th of the blocks, in order."""
-        if self._decoded is None or self._decoded[0] is not self.decode:
-            self._decoded = self.decode, list(decoded_blocks(self.table, self.decode))
-        for shard, block, documents in self._decoded[1]:
-            if (block + shard) % rounds == round:
-                yield shard, documents
+    def _of_round(self, round: int, rounds: int) -> Iterator[tuple[int, Block]]:
+        """(shard, block) of one ``rounds``-th of the blocks, in order."""
+        if self._blocks is None or self._blocks[0] is not self.decode:
+            found = packed_blocks(self.table, self.decode)
+            kept = ((shard, number, cache(block)) for shard, number, block in found)
+            self._blocks = self.decode, list(kept if self._keeps_decoded else found)
+        for shard, number, block in self._blocks[1]:
+            if (number + shard) % rounds == round:
+                yield shard, block
 
     def _sum_shards(
         self, kernel: Kernel, shared: Mapping[str, np.ndarray], round: int, rounds: int, state_bytes: int, top: int
     ) -> TreeSum:
-        return sum_in_threads(kernel, shared, self._batches(round, rounds), self._threads, top, self.progress)
+        return sum_in_threads(kernel, shared, self._of_round(round, rounds), self._threads, top, self.progress)

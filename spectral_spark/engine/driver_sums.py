@@ -5,8 +5,9 @@ shards as on executors, and the states are added in the same order: the sums are
 """
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -20,9 +21,11 @@ from spectral_spark.engine.progress import Progress
 from spectral_spark.engine.sparse_rows import Partial, thinned
 from spectral_spark.engine.tree_sum import TreeSum
 
+Block = Callable[[], Any]       # its documents, decoded
+
 
 def sum_in_threads(
-    kernel: Kernel, shared: Mapping[str, np.ndarray], blocks: Iterable[tuple[int, Any]], threads: int, top: int,
+    kernel: Kernel, shared: Mapping[str, np.ndarray], blocks: Iterable[tuple[int, Block]], threads: int, top: int,
     progress: Progress,
 ) -> TreeSum:
     """The shards' states, merged up to level ``top`` of the fixed tree.
@@ -30,19 +33,17 @@ def sum_in_threads(
     Parameters
     ----------
     kernel, shared : what runs over the documents, and the arrays that it needs.
-    blocks : (shard, documents) in the order of shards and blocks.
+    blocks : (shard, block) in the order of shards and blocks. A block is decoded by the thread that needs it.
     threads : the most threads that work at once, each on a shard of its own.
     progress : hears which share of the blocks is done.
     """
-    shards = [
-        (shard, [documents for _, documents in rows]) for shard, rows in groupby(blocks, key=lambda block: block[0])
-    ]
+    shards = [(shard, [block for _, block in mine]) for shard, mine in groupby(blocks, key=lambda block: block[0])]
     finished = _Finished(progress, sum(len(mine) for _, mine in shards))
 
-    def state(shard: tuple[int, list[Any]]) -> Partial:
+    def state(shard: tuple[int, list[Block]]) -> Partial:
         accumulator = kernel.start(shared)
-        for documents in shard[1]:
-            accumulator.add(documents)
+        for block in shard[1]:
+            accumulator.add(block())
             finished.one_more()
         return thinned(accumulator.arrays())
 
@@ -53,12 +54,18 @@ def sum_in_threads(
     return sums
 
 
-def decoded_blocks(table: pa.Table, decode: Decoder) -> Iterator[tuple[int, int, Any]]:
-    """(shard, block, documents) of packed rows, in their order; blocks without documents are left out."""
+def packed_blocks(table: pa.Table, decode: Decoder) -> Iterator[tuple[int, int, Block]]:
+    """(shard, number, block) of packed rows, in their order; blocks without documents are left out."""
     for batch in table.to_batches():
-        shards, blocks, sizes = (batch.column(name).to_numpy() for name in ("shard", "block", "documents"))
+        shards, numbers, sizes = (batch.column(name).to_numpy() for name in ("shard", "block", "documents"))
         for row in np.flatnonzero(sizes):
-            yield int(shards[row]), int(blocks[row]), decode(batch, int(row))
+            yield int(shards[row]), int(numbers[row]), partial(decode, batch, int(row))
+
+
+def decoded_shards(blocks: Iterable[tuple[int, Block]]) -> Iterator[list[Any]]:
+    """The documents of one shard after the other."""
+    for _, mine in groupby(blocks, key=lambda block: block[0]):
+        yield [block() for _, block in mine]
 
 
 class _Finished:

@@ -7,7 +7,6 @@ words are then its work, in threads of its own; passes over all documents stay w
 
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from spectral_spark.data.kernel import Accumulator, Kernel
 from spectral_spark.engine.batch_size import small_batches
 from spectral_spark.engine.corpus import NODE_COUNTS, Corpus, PathCounts
-from spectral_spark.engine.driver_sums import decoded_blocks, sum_in_threads
+from spectral_spark.engine.driver_sums import Block, decoded_shards, packed_blocks, sum_in_threads
 from spectral_spark.engine.executor_sweeps import ExecutorSweeps
 from spectral_spark.engine.kept_rows import keep_rows
 from spectral_spark.engine.pack_counts import BLOCK_DOCUMENTS, DROP_REASONS, joined_identities
@@ -85,7 +84,7 @@ class ExecutorCorpus(Corpus):
 
     def sample(self, rounds: int = 1) -> list[Any]:
         if self._threads:
-            return [documents for _, documents in self._here(0, rounds)]
+            return [block() for _, block in self._here(0, rounds)]
         table = self._fetched(self._rows(0, rounds).select("shard", "block", *self.data))
         return [self.decode(batch, row) for batch in table.to_batches() for row in range(batch.num_rows)]
 
@@ -96,8 +95,7 @@ class ExecutorCorpus(Corpus):
 
     def word_sweeps(self) -> WordSweeps:
         if self._threads:
-            shards = groupby(self._here(0, 1), key=lambda row: row[0])
-            return DriverSweeps(([documents for _, documents in rows] for _, rows in shards), self._threads)
+            return DriverSweeps(decoded_shards(self._here(0, 1)), self._threads)
         return ExecutorSweeps(self._rows(0, 1).select("shard", *self.data, "block"), self.decode)
 
     def close(self) -> None:
@@ -112,13 +110,13 @@ class ExecutorCorpus(Corpus):
             self._copied = self._fetched(self._rows(0, 1).select(*columns))
         return self._copied
 
-    def _here(self, round: int, rounds: int) -> Iterator[tuple[int, Any]]:
-        """(shard, documents) of one ``rounds``-th of the blocks from the driver's copy, in order."""
+    def _here(self, round: int, rounds: int) -> Iterator[tuple[int, Block]]:
+        """(shard, block) of one ``rounds``-th of the blocks from the driver's copy, in order."""
         table = self._copy
         if rounds > 1:
             numbers = table["block"].to_numpy() + table["shard"].to_numpy()
             table = table.take(np.flatnonzero(numbers % rounds == round))
-        return ((shard, documents) for shard, _, documents in decoded_blocks(table, self.decode))
+        return ((shard, block) for shard, _, block in packed_blocks(table, self.decode))
 
     def _fetched(self, rows: DataFrame) -> pa.Table:
         return to_arrow(rows).combine_chunks().sort_by([("shard", "ascending"), ("block", "ascending")])

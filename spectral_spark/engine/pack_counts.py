@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +18,7 @@ from spectral_spark.engine.documents import DocumentFrame
 from spectral_spark.engine.packing import Packing, cut_blocks, shard_count
 
 BLOCK_DOCUMENTS = 256
+ENTRIES_TOGETHER = 1 << 17       # of blocks that are packed at once: one alone takes longer to begin with than to do
 DROP_REASONS = ("null_path", "bad_counts", "unknown_terms", "too_short")
 _DATA = ("starts", "terms", "counts", "keys", "path_hashes")
 _SCHEMA = (
@@ -112,50 +115,78 @@ class _Packer:
         self._settings = settings
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for shard, block, documents in cut_blocks(batches, BLOCK_DOCUMENTS):
-            yield self._pack(shard, block, documents)
+        waiting, entries = list[tuple[int, int, pa.Table]](), 0
+        for piece in cut_blocks(batches, BLOCK_DOCUMENTS):
+            waiting.append(piece)
+            entries += _entries(piece[2])
+            if entries >= ENTRIES_TOGETHER:
+                yield self._pack(waiting)
+                waiting, entries = [], 0
+        if waiting:
+            yield self._pack(waiting)
 
-    def _pack(self, shard: int, block: int, table: pa.Table) -> pa.RecordBatch:
-        table, drops, counts = clean(table, self._settings)
-        cap = self._settings.cap
-        capped = counts if cap is None else sp.csr_matrix(
-            (np.minimum(counts.data, cap), counts.indices, counts.indptr), shape=counts.shape
-        )
-        lengths = np.asarray(capped.sum(axis=1)).ravel()
-        tree = _tree_counts(table, lengths)
-        row = {
-            "shard": [shard], "block": [block], "documents": [counts.shape[0]],
-            "starts": [counts.indptr.astype(np.int32).tobytes()],
-            "terms": [_narrow(counts.indices)], "counts": [_narrow(counts.data)],
-            "keys": [table["key"].to_numpy().astype(np.int64).tobytes()],
-            "path_hashes": [table["path_hash"].to_numpy().astype(np.int64).tobytes()],
-            "contents": [_contents(counts, table["path_hash"].to_numpy()).tobytes()],
-            **{name: _one_list(value) for name, value in tree.items()}, "tokens": [float(counts.data.sum())],
-            **{reason: [drops[reason]] for reason in DROP_REASONS},
-        }
-        return pa.RecordBatch.from_pydict(row, schema=_ARROW_SCHEMA)
+    def _pack(self, blocks: list[tuple[int, int, pa.Table]]) -> pa.RecordBatch:
+        """A row for every block."""
+        table = pa.concat_tables([rows for *_, rows in blocks]).combine_chunks()
+        borders = np.cumsum([0, *(rows.num_rows for *_, rows in blocks)])
+        usable = clean(table, self._settings)
+        kept = np.searchsorted(usable.rows, borders)                # where the documents of every block begin
+        keys, hashes = (table[name].to_numpy()[usable.rows].astype(np.int64) for name in ("key", "path_hash"))
+        contents, counts = _contents(usable.counts, hashes), usable.counts
+        columns: dict[str, list[Any]] = {name: [] for name in ("starts", "terms", "counts", "keys", "path_hashes",
+                                                               "contents", "tokens")}
+        for start, stop in pairwise(kept):
+            starts = counts.indptr[start : stop + 1]
+            entries = slice(int(starts[0]), int(starts[-1]))
+            columns["starts"].append((starts - starts[0]).astype(np.int32).tobytes())
+            columns["terms"].append(_narrow(counts.indices[entries]))
+            columns["counts"].append(_narrow(counts.data[entries]))
+            columns["tokens"].append(float(counts.data[entries].sum()))
+            for name, values in (("keys", keys), ("path_hashes", hashes), ("contents", contents)):
+                columns[name].append(values[start:stop].tobytes())
+        block = np.repeat(np.arange(len(blocks)), np.diff(borders))
+        return pa.RecordBatch.from_pydict({
+            "shard": [shard for shard, *_ in blocks], "block": [number for _, number, _ in blocks],
+            "documents": np.diff(kept).astype(np.int32), **columns,
+            **_tree_counts(table["path"].combine_chunks(), usable, hashes, block),
+            **{reason: np.bincount(block[drop], minlength=len(blocks)) for reason, drop in usable.drops.items()},
+        }, schema=_ARROW_SCHEMA)
 
 
-def clean(table: pa.Table, settings: PackSettings) -> tuple[pa.Table, dict[str, int], sp.csr_matrix]:
-    """The usable documents, how many were dropped for each reason, and the counts of the usable ones.
+def _entries(table: pa.Table) -> int:
+    """Entries of the lists of word ids."""
+    return sum(chunk.offsets[-1].as_py() - chunk.offsets[0].as_py() for chunk in table["terms"].chunks)
 
-    Counts are a sparse matrix of shape (n, d) with distinct, sorted word ids.
+
+@dataclass(frozen=True, eq=False)
+class _Usable:
+    """What is left of documents.
+
+    Attributes
+    ----------
+    rows : int array of shape (n,), the rows of the usable documents.
+    counts : their words, a sparse matrix of shape (n, d) with distinct, sorted word ids.
+    lengths : array of shape (n,), their words after the cap.
+    drops : for every reason a bool array of shape (all rows,), the documents that are dropped for it.
     """
-    table = table.combine_chunks()
-    drops = dict.fromkeys(DROP_REASONS, 0)
+
+    rows: np.ndarray
+    counts: sp.csr_matrix
+    lengths: np.ndarray
+    drops: dict[str, np.ndarray]
+
+
+def clean(table: pa.Table, settings: PackSettings) -> _Usable:
+    """Which documents of a table are usable, and what they count."""
     known = pc.is_valid(table["path"]).to_numpy()
-    drops["null_path"] = int((~known).sum())
     good, unknown, counts = _matrix(table, settings.vocab_size)
-    drops["bad_counts"] = int((known & ~good).sum())
-    drops["unknown_terms"] = int((known & good & unknown).sum())
-    lengths = np.asarray(counts.sum(axis=1)).ravel()
-    if settings.cap is not None:
-        lengths = np.asarray(counts.minimum(settings.cap).sum(axis=1)).ravel()
+    capped = counts.data if settings.cap is None else np.minimum(counts.data, settings.cap)
+    lengths = np.bincount(np.repeat(np.arange(len(known)), np.diff(counts.indptr)), capped, len(known))
     usable = known & good & ~unknown
-    keep_rows = usable & (lengths >= settings.minimum)
-    drops["too_short"] = int((usable & ~keep_rows).sum())
-    rows = np.flatnonzero(keep_rows)
-    return table.take(pa.array(rows)), drops, counts[rows]
+    short = usable & (lengths < settings.minimum)
+    rows = np.flatnonzero(usable & ~short)
+    drops = dict(zip(DROP_REASONS, (~known, known & ~good, known & good & unknown, short), strict=True))
+    return _Usable(rows, counts if len(rows) == len(known) else counts[rows], lengths[rows], drops)
 
 
 def _contents(counts: sp.csr_matrix, path_hashes: np.ndarray) -> np.ndarray:
@@ -163,7 +194,7 @@ def _contents(counts: sp.csr_matrix, path_hashes: np.ndarray) -> np.ndarray:
     pairs = next_bits(counts.indices.astype(np.uint64)) ^ counts.data.astype(np.uint64)
     ends = np.concatenate((np.zeros(1, np.uint64), np.cumsum(next_bits(pairs), dtype=np.uint64)))
     words = ends[counts.indptr[1:]] - ends[counts.indptr[:-1]]
-    return (next_bits(words ^ path_hashes.astype(np.int64).view(np.uint64)) >> np.uint64(32)).astype(np.uint32)
+    return (next_bits(words ^ path_hashes.view(np.uint64)) >> np.uint64(32)).astype(np.uint32)
 
 
 def _matrix(table: pa.Table, vocab_size: int) -> tuple[np.ndarray, np.ndarray, sp.csr_matrix]:
@@ -184,31 +215,33 @@ def _matrix(table: pa.Table, vocab_size: int) -> tuple[np.ndarray, np.ndarray, s
     unknown = np.zeros(n, bool)
     unknown[rows[outside & (values > 0)]] = True
     usable = ~(wrong | outside | (values == 0)) & good[rows]
-    counts = sp.csr_matrix(
-        (values[usable], (rows[usable].astype(np.int32), terms[usable].astype(np.int32))), shape=(n, vocab_size)
-    )
+    if not usable.all():
+        terms, values, lengths = terms[usable], values[usable], np.bincount(rows[usable], minlength=n)
+    starts = np.concatenate(([0], np.cumsum(lengths)))
+    counts = sp.csr_matrix((values, terms.astype(np.int32), starts.astype(np.int32)), shape=(n, vocab_size))
     counts.sum_duplicates()
     return good, unknown, counts
 
 
-def _one_list(values: pa.Array) -> pa.Array:
-    """A column of one row that holds all values."""
-    return pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values)
-
-
-def _tree_counts(table: pa.Table, lengths: np.ndarray) -> dict[str, pa.Array]:
-    """Documents, words and squared words per distinct path of a block."""
-    hashes = table["path_hash"].to_numpy()
-    distinct, first, place = np.unique(hashes, return_index=True, return_inverse=True)
-    paths = table["path"].combine_chunks().take(pa.array(first))
+def _tree_counts(paths: pa.Array, usable: _Usable, hashes: np.ndarray, block: np.ndarray) -> dict[str, pa.Array]:
+    """Documents, words and squared words per distinct path of every block; ``block`` is that of each row."""
+    mine, lengths = block[usable.rows], usable.lengths
+    order = np.lexsort((hashes, mine))
+    new = np.ones(len(order), bool)
+    new[1:] = (np.diff(hashes[order]) != 0) | (np.diff(mine[order]) != 0)
+    place, first = np.empty(len(order), np.int64), order[new]
+    place[order] = np.cumsum(new) - 1
     counted = {
-        "tree_hashes": distinct,
-        "tree_documents": np.bincount(place, minlength=len(distinct)),
-        "tree_tokens": np.bincount(place, lengths, len(distinct)),
-        "tree_tokens_squared": np.bincount(place, lengths**2, len(distinct)),
-        "tree_tokens_cubed": np.bincount(place, lengths**3, len(distinct)),
+        "tree_hashes": hashes[first],
+        "tree_documents": np.bincount(place, minlength=len(first)),
+        **{f"tree_{name}": np.bincount(place, lengths**power, len(first))
+           for power, name in ((1, "tokens"), (2, "tokens_squared"), (3, "tokens_cubed"))},
     }
-    return {"tree_paths": paths.cast(pa.list_(pa.string())), **{name: pa.array(sums) for name, sums in counted.items()}}
+    borders = pa.array(np.searchsorted(mine[first], np.arange(block.max(initial=0) + 2)), pa.int32())
+    taken = paths.take(pa.array(usable.rows[first])).cast(pa.list_(pa.string()))
+    return {name: pa.ListArray.from_arrays(borders, values) for name, values in (
+        ("tree_paths", taken), *((name, pa.array(sums)) for name, sums in counted.items()),
+    )}
 
 
 _ARROW_SCHEMA = pa.schema([

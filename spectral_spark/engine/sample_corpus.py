@@ -1,6 +1,7 @@
 """Documents that the driver already holds as a batch, such as the sample kept with a model, as a corpus."""
 
 from dataclasses import replace
+from functools import cache, partial
 
 import numpy as np
 from pyspark.sql import SparkSession
@@ -8,6 +9,7 @@ from pyspark.sql import SparkSession
 from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.engine.corpus import CountedCorpus, PathCounts
 from spectral_spark.engine.driver_corpus import DriverCorpus
+from spectral_spark.engine.driver_sums import Block
 from spectral_spark.engine.memory import driver_threads
 from spectral_spark.engine.pack_counts import BLOCK_DOCUMENTS
 from spectral_spark.engine.packing import shard_count
@@ -24,7 +26,7 @@ class SampleCorpus(DriverCorpus):
         self.spark, self.progress, self.shards, self.rows = spark, progress, shards, documents.n_documents
         self.decode = _already_decoded
         self._threads, self._table = threads, None
-        self._decoded = self.decode, list(_blocks(documents, shards))
+        self._blocks = self.decode, list(_blocks(documents, shards))
 
     def count(self) -> PathCounts:
         raise TypeError("the documents of a sample are counted when it is opened")
@@ -43,17 +45,18 @@ def open_sample(
     return CountedCorpus(corpus, census, int(placed.counts.sum()), {}, placed.vocab_size)
 
 
-def _blocks(documents: CountBatch, shards: int) -> list[tuple[int, int, CountBatch]]:
-    """(shard, block, documents), by the rules of ``pack_counts``: shards by key, sorted by key, equal blocks."""
+def _blocks(documents: CountBatch, shards: int) -> list[tuple[int, int, Block]]:
+    """(shard, number, block), by the rules of ``pack_counts``: shards by key, sorted by key, equal blocks."""
     half = max(shards // 2, 1)
     keys = documents.keys
     shard = (keys % 2 % shards * half + (keys >> 1) % half).astype(np.int64)
     order = np.lexsort((keys, shard))
-    found = []
+    found = list[tuple[int, int, Block]]()
     for number in np.unique(shard):
         mine = order[shard[order] == number]
         for block, start in enumerate(range(0, len(mine), BLOCK_DOCUMENTS)):
-            found.append((int(number), block, _taken(documents, mine[start : start + BLOCK_DOCUMENTS])))
+            rows = mine[start : start + BLOCK_DOCUMENTS]
+            found.append((int(number), block, cache(partial(_taken, documents, rows))))
     return found
 
 

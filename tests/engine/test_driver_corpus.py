@@ -5,6 +5,7 @@ import pytest
 from corpora import CountingKernel, corpus_of, frame_of, random_documents
 from pyspark.sql import SparkSession
 
+from spectral_spark.engine import choose_corpus, pack_counts
 from spectral_spark.engine.choose_corpus import DRIVER_ENTRIES, DRIVER_WORDS, SETTING, driver_entries, driver_holds
 from spectral_spark.engine.corpus import Corpus, take_census
 from spectral_spark.engine.driver_corpus import DriverCorpus
@@ -92,6 +93,39 @@ def test_the_drivers_copy_in_a_local_session_gives_the_samples_and_sums_of_execu
         assert_same_bits(one, other)
     copied.close()
     there.close()
+
+
+def test_a_local_session_of_few_cores_holds_more_on_the_driver(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there, entries = packed(spark, 0), sum(len(row[2]) for row in ROWS)
+    expected = there.sum(CountingKernel(), PROBE, name="sum")
+    there.close()
+    monkeypatch.setattr(choose_corpus, "DRIVER_ENTRIES", 10)
+    for most, cores, kind in (
+        (entries, 2, DriverCorpus), (entries - 1, 2, ExecutorCorpus), (entries, 1, ExecutorCorpus),
+    ):
+        monkeypatch.setattr(choose_corpus, "LOCAL_ENTRIES", most)
+        monkeypatch.setattr(choose_corpus, "FEW_CORES", cores)
+        with packed(spark, 10) as corpus:
+            assert type(corpus) is kind
+            if kind is DriverCorpus:
+                assert_same_bits(corpus.sum(CountingKernel(), PROBE, name="sum"), expected)
+                assert_same_bits(corpus.sum(CountingKernel(), PROBE, name="sum"), expected)     # decoded again
+    assert choose_corpus.local_entries(9, 2) == 9           # a lower limit is one that somebody wants
+
+
+def test_blocks_are_packed_to_the_same_rows_one_by_one_and_many_at_once(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together = packed(spark, 10**6)
+    assert isinstance(together, DriverCorpus)
+    assert max(len(chunk) for chunk in together.table["shard"].chunks) > 1
+    monkeypatch.setattr(pack_counts, "ENTRIES_TOGETHER", 1)
+    apart = packed(spark, 10**6)
+    assert isinstance(apart, DriverCorpus)
+    assert all(len(chunk) == 1 for chunk in apart.table["shard"].chunks)
+    assert apart.table.equals(together.table)
 
 
 def sorted_pairs(identities: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
