@@ -216,6 +216,13 @@ def test_solve_again_needs_no_data(spectral: SpectralHDPModel, simulated: Simula
     assert same.topicsMatrix().tobytes() == spectral.topicsMatrix().tobytes()
     with pytest.raises((InputError, SettingsError), match="k"):
         spectral.solveAgain(k=200)
+    for given in ({"weighting": "uniform"}, {"preset": "paper"}, {"refinePasses": 2}, {"countCap": 0}):
+        with pytest.raises(SettingsError, match=r"is not for solving the moments .* for other settings use `refit`"):
+            spectral.solveAgain(**given)
+    with pytest.raises(SettingsError, match="there is no parameter 'topics'; did you mean 'k'"):
+        spectral.solveAgain(topics=3)
+    with pytest.raises(SettingsError, match="`solver=polar` is not in the paper"):
+        spectral.solveAgain(solver="polar", spectralStep="printed")
 
 
 class Perplexity(Evaluator, DefaultParamsReadable, DefaultParamsWritable):
