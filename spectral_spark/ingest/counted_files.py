@@ -5,8 +5,10 @@ tenth of that, so the driver decides which documents are used and which are held
 what that depends on. The documents themselves stay in the files.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +20,12 @@ from spectral_spark.files.paths import is_local
 from spectral_spark.files.spark_paths import Workplace
 
 MOST_ROWS = 3_000_000          # documents, and words of every task: some 100 bytes each in memory
-MOST_BYTES = 1 << 30           # of all files; the driver decodes the words of documents one row group at a time
+MOST_BYTES = 1 << 30           # of all files; the driver decodes the words of documents a few row groups at a time
 _DOCUMENTS = ["row", "doc_id", "path", "whole_key", "text_key", "problem", "short"]
 _WORDS = ["hash", "term", "documents", "occurrences"]
+_THREADS = 4
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -36,24 +41,29 @@ class CountedFiles:
         ----------
         unnamed : what takes the place of a part that is null or empty.
         """
-        return pa.concat_tables(_documents(table, unnamed) for table in self._tables([*_DOCUMENTS, "term"]))
+        return pa.concat_tables(self._of_each([*_DOCUMENTS, "term"], lambda table: _documents(table, unnamed)))
 
     def words(self) -> pa.Table:
         """What the workers wrote about their words."""
-        return pa.concat_tables(table.filter(table["term"].is_valid()) for table in self._tables(_WORDS))
+        return pa.concat_tables(self._of_each(_WORDS, lambda table: table.filter(table["term"].is_valid())))
 
-    def entries(self, rows: np.ndarray) -> Iterator[pa.Table]:
-        """``row, hashes, counts`` of some documents, in parts."""
+    def entries(self, rows: np.ndarray, made: Callable[[pa.Table], Made]) -> list[Made]:
+        """What ``made`` makes of ``row, hashes, counts`` of some documents, in parts."""
         wanted = pa.array(rows, pa.int64())
-        for table in self._tables(["row", "hashes", "counts"]):
-            yield table.filter(pc.is_in(table["row"], wanted))
+        return self._of_each(["row", "hashes", "counts"],
+                             lambda table: made(table.filter(pc.is_in(table["row"], wanted))))
 
-    def _tables(self, columns: list[str]) -> Iterator[pa.Table]:
-        for path in self.paths:
-            with pq.ParquetFile(path) as file:
-                yield file.schema_arrow.empty_table().select(columns)
-                for number in range(file.num_row_groups):
-                    yield file.read_row_group(number, columns=columns).select(columns)
+    def _of_each(self, columns: list[str], made: Callable[[pa.Table], Made]) -> list[Made]:
+        """What ``made`` makes of an empty table and of every row group; a few of these are in memory at a time."""
+        empty = pq.read_schema(self.paths[0]).empty_table().select(columns)
+        groups = [(path, number) for path in self.paths for number in range(pq.read_metadata(path).num_row_groups)]
+
+        def of_group(group: tuple[str, int]) -> Made:
+            with pq.ParquetFile(group[0]) as file:
+                return made(file.read_row_group(group[1], columns=columns).select(columns))
+
+        with ThreadPoolExecutor(_THREADS) as pool:
+            return [made(empty), *pool.map(of_group, groups)]
 
 
 def counted_files(work: Workplace) -> CountedFiles | None:

@@ -98,7 +98,7 @@ def _on_driver(
     words = DriverWords.of(files.words(), known_words(settings.vocabulary) if settings.vocabulary else (), salt)
     if copies.num_rows:
         counted_rows = copies["row"].filter(copies["short"].is_null()).to_numpy()
-        words = words.less(*map(sums_of, files.entries(counted_rows)))
+        words = words.less(*files.entries(counted_rows, sums_of))
     table = table.select(["row", "doc_id", "group"]).filter(reasons.is_null())
     documents = DriverDocuments(spark, table, words, files, copies["row"].to_numpy(), source.kept, settings, work, salt)
     return CountedWords(usable, documents, recipe)

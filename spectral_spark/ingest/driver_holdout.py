@@ -90,7 +90,8 @@ class DriverDocuments:
         halves = sizes[codes[first]] // 2 if holdout.per_group else np.full(len(first), holdout.documents)
         names = groups.dictionary.take(pa.array(codes[first])).to_pylist()
         ranked = list(zip(rows.tolist(), names, halves.tolist(), strict=True))
-        return DriverCandidates(ranked, pa.concat_tables(self.files.entries(rows)), self.settings.min_tokens, self.salt)
+        entries = pa.concat_tables(self.files.entries(rows, pa.Table.combine_chunks))
+        return DriverCandidates(ranked, entries, self.settings.min_tokens, self.salt)
 
     def vocabulary(self, candidates: DriverCandidates | None, held_out: Sequence[int]) -> Vocabulary:
         training, n_training = self._training(candidates, held_out), self.usable - len(held_out)

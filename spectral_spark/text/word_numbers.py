@@ -52,8 +52,10 @@ class WordNumbers:
     def of_raw(self, distinct: list[str]) -> np.ndarray:
         """The number of the word that each token stands for; −1 for those that are dropped."""
         known = self._raw
-        return np.fromiter((known[raw] if raw in known else self._new_raw(raw) for raw in distinct), np.int64,
-                           len(distinct))
+        for raw in distinct:
+            if raw not in known:
+                self._new_raw(raw)
+        return np.fromiter(map(known.__getitem__, distinct), np.int64, len(distinct))
 
     def of_word(self, word: str) -> int:
         """The number of a word, which is not changed or dropped."""
@@ -66,7 +68,6 @@ class WordNumbers:
             self._hashes[number] = word_hash(word, self._salt)
         return number
 
-    def _new_raw(self, raw: str) -> int:
+    def _new_raw(self, raw: str) -> None:
         word = self._tokeniser.normal(raw)
-        self._raw[raw] = number = self.of_word(word) if word else _DROPPED
-        return number
+        self._raw[raw] = self.of_word(word) if word else _DROPPED
