@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spectral_spark.engine.choose_corpus import DRIVER_ENTRIES, driver_holds
+from spectral_spark.engine.choose_corpus import DRIVER_ENTRIES, DRIVER_WORDS, driver_copies, driver_holds, local_entries
 from spectral_spark.engine.memory import MemoryNeed, held_bytes, memory_need
 from spectral_spark.engine.pack_counts import BLOCK_DOCUMENTS
 from spectral_spark.engine.packing import shard_count, task_count
@@ -39,10 +39,13 @@ class SparkRates:
     fetch_entry, fetch_document : the same where the driver fetches and packs them.
     scan_byte : moving a packed byte from the cache to a Python worker.
     ship_byte : a byte of a partial sum from a worker to the driver; broadcast_byte : a byte to an executor.
-    early_sweeps : what all sweeps of a search take, in units of the last ones: documents have more topics at first.
+    between_sweeps : learning the tree from a sweep, and starting the threads of the next one.
+    compared : a count of two surplus topics that are compared, before the most similar ones are merged.
+    listed_word : a word on its way from the packed documents into the list that the driver sweeps.
     swept_word : moving a word and its topic to Python and back, in every sweep over all words.
     state_byte : making, filling and adding a byte of the sums of one shard.
-    kept_word, scan_document : a word of the sample that stays with the model, and finding it among so many documents.
+    kept_word, scan_document : a word of the sample that stays with the model, and finding it among so many documents;
+    held_word : the same of documents that the driver holds.
     further_thread, further_sampler : what each thread of the driver beyond the first adds to its speed; in sampling.
     group_moments : what the moments of the groups of a tree add to a pass over third moments, as a share.
     solve : seconds of the driver's solve of a tensor of up to 100 topics; beyond, they grow with the fourth power of k.
@@ -50,21 +53,24 @@ class SparkRates:
     dense : for a multiplication in the tall matrices of the basis.
     """
 
-    warm_up: float = 3.0
+    warm_up: float = 4.0
     worker_warm_up: float = 5.0
     job: float = 0.3
-    read_entry: float = 6e-8
+    read_entry: float = 1.2e-7
     pack_entry: float = 4.5e-7
-    pack_document: float = 3.2e-5
+    pack_document: float = 2.8e-5
     fetch_entry: float = 2.5e-7
-    fetch_document: float = 1.7e-5
+    fetch_document: float = 3.5e-6
     scan_byte: float = 3e-9
     ship_byte: float = 8e-9
     broadcast_byte: float = 6e-9
-    early_sweeps: float = 1.6
+    between_sweeps: float = 1e-2
+    compared: float = 2.5e-9
+    listed_word: float = 5e-8
     swept_word: float = 8e-8
     state_byte: float = 1e-9
     kept_word: float = 2.5e-6
+    held_word: float = 3e-7
     scan_document: float = 5e-7
     further_thread: float = 0.3
     further_sampler: float = 0.7
@@ -107,30 +113,46 @@ class Forecast:
 
 def forecast(
     size: CorpusSize, settings: FitSettings, cores: int, *, executors: int = 1, costs: KernelCosts | None = None,
-    rates: SparkRates | None = None, driver_entries: int = DRIVER_ENTRIES,
+    rates: SparkRates | None = None, driver_entries: int = DRIVER_ENTRIES, local: bool | None = None,
 ) -> Forecast:
     """Seconds of every pass and memory of a fit on ``cores`` cores in ``executors`` executors.
 
-    ``driver_entries`` is the Spark setting ``spark.spectral.driverEntries``, which decides where the fit runs.
+    ``driver_entries`` is the Spark setting ``spark.spectral.driverEntries``, which decides where the fit runs, and
+    ``local`` tells whether the executor is the driver itself, as in ``local[*]``; by default, a single one is.
     """
     costs, rates = costs or measure_kernels(size, settings), rates or SparkRates()
-    on_driver = driver_holds(driver_entries, size.documents * size.distinct_words, size.vocab_size)
-    fit = _PlannedFit(size, settings, _Machine(size, cores, executors, rates, on_driver), costs)
+    entries, local = size.documents * size.distinct_words, executors == 1 if local is None else local
+    most = local_entries(driver_entries, cores) if local else driver_entries
+    on_driver = driver_holds(most, entries, size.vocab_size)
+    sweeps_here = on_driver or driver_copies(driver_entries, entries, local=local)
+    small_rounds = driver_entries if sweeps_here and size.vocab_size <= DRIVER_WORDS else 0
+    machine = _Machine(size, cores, executors, rates, on_driver, sweeps_here, small_rounds)
+    fit = _PlannedFit(size, settings, machine, costs)
     passes = (*fit.spectral(), *fit.sampling(), *fit.refining())
-    held = held_bytes(size.documents, settings.search_words(fit.k, size.tokens))
+    swept = sweeps_here and settings.samples_all(size.tokens)
+    held = held_bytes(size.documents, size.tokens if swept else settings.search_words(fit.k, size.tokens))
     need = memory_need(size.vocab_size, fit.columns, fit.k, size.nodes, third=fit.third, held=held)
     return Forecast(passes, need, cores)
 
 
 @dataclass(frozen=True)
 class _Machine:
-    """Where a corpus is worked on, and what a pass over it takes there."""
+    """Where a corpus is worked on, and what a pass over it takes there.
+
+    Attributes
+    ----------
+    on_driver : the driver works on all of it alone.
+    sweeps_here : the driver sweeps its words.
+    small_rounds : entries of the largest round of a pass that the driver sums.
+    """
 
     size: CorpusSize
     cores: int
     executors: int
     rates: SparkRates
     on_driver: bool
+    sweeps_here: bool
+    small_rounds: int
 
     @property
     def threads(self) -> float:
@@ -151,7 +173,7 @@ class _Machine:
         """A pass over a share of the documents, with so many bytes of partial sums and of broadcasts."""
         n, cores, rates = self.size.documents, self.cores, self.rates
         adding = rates.state_byte * state * shard_count(n)
-        if self.on_driver:
+        if self.on_driver or (share < 1.0 and share * self.entries <= self.small_rounds):
             return PassForecast(name, share * n * per_document / self.threads + adding, "kernel")
         return _slowest(name, {
             "kernel": share * n * per_document / cores,
@@ -172,19 +194,20 @@ class _Machine:
 
     def sampled(self, words: float) -> PassForecast:
         """Fetching a sample of so many words, which takes the place of third moments and stays with the model."""
-        seconds = self.rates.kept_word * min(words, self.size.tokens)
+        taken = min(words, self.size.tokens)
+        seconds = self.rates.held_word * taken
         if not self.on_driver:
-            seconds += self.rates.job + self.rates.scan_document * self.size.documents
+            seconds = self.rates.kept_word * taken + self.rates.job + self.rates.scan_document * self.size.documents
         return PassForecast("sample", seconds, "reading")
 
     def sweeps(self, sweeps: int, k: int, costs: KernelCosts) -> PassForecast:
         """Sweeps over all words; on executors, each takes every word and its topic to Python and back."""
         words, cells, rates, cores = self.size.tokens, self.size.vocab_size * k, self.rates, self.cores
-        if self.on_driver:
-            drawing = sweeps * words * rates.early_sweeps * costs.sweep
-            return PassForecast("sampling all", drawing / self.samplers, "sampling")
+        if self.sweeps_here:
+            drawing = sweeps * (words * costs.sweep + cells * costs.sweep_cell)
+            return PassForecast("sampling all", rates.listed_word * words + drawing / self.samplers, "sampling")
         one = _slowest("sampling all", {
-            "sampling": words * rates.early_sweeps * costs.sweep / cores,
+            "sampling": words * costs.sweep / cores,
             "moving documents": words * rates.swept_word / cores,
             "shipping partial sums": self._shipping(
                 3 * min(cells * task_count(shard_count(self.size.documents), cores), words)
@@ -252,7 +275,7 @@ class _PlannedFit:
             yield machine.one_pass(f"range {number}", costs.range, words, words) if self.third else PassForecast(
                 f"range {number}", self._sampled * self.size.documents * costs.range / machine.threads, "kernel"
             )
-        yield PassForecast("basis", 2 * passes**2 * rates.dense * d * p * p, "algebra of the basis")
+        yield PassForecast("basis", 1.5 * passes**2 * rates.dense * d * p * p, "algebra of the basis")
         if settings.grows_basis:
             yield machine.one_pass("rank", 2 * costs.range, words, words)
         state = words + 8 * p**3 // 6 if self.third else 4 * p * p + 24 * d
@@ -282,8 +305,11 @@ class _PlannedFit:
         entries = machine.entries * searched / max(tokens, 1)
         fetching = 0.0 if machine.on_driver else machine.rates.job + entries * machine.rates.read_entry
         cells = planned.topic_sweeps(k, searched) * self.size.vocab_size
-        drawing = (machine.rates.early_sweeps * draws * self.costs.sweep + cells * self.costs.sweep_cell)
-        yield PassForecast("sampling", fetching + drawing / machine.samplers, "sampling")
+        drawing = draws * self.costs.sweep + cells * self.costs.sweep_cell
+        between = machine.rates.between_sweeps * planned.sweeps
+        wide = max(planned.columns(k, searched).values())
+        comparing = machine.rates.compared * self.size.vocab_size * (wide**2 / 2 + (wide - k) * wide) * (wide > k)
+        yield PassForecast("sampling", fetching + between + (drawing + comparing) / machine.samplers, "sampling")
         if everywhere:
             yield machine.sweeps(settings.corpus_sweeps(tokens), k, self.costs)
 

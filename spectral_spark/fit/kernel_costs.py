@@ -15,15 +15,18 @@ from spectral_spark.moments.moment_kernel import MomentKernel
 from spectral_spark.moments.moment_plan import PAIR_COLUMNS
 from spectral_spark.moments.range_finder import RangeKernel
 from spectral_spark.refine.em_kernel import RefineKernel
-from spectral_spark.refine.gibbs import DocumentSample, GibbsSampler
+from spectral_spark.refine.fixed_point import PRIOR_STEPS
+from spectral_spark.refine.gibbs import DocumentSample
 from spectral_spark.refine.gibbs_settings import GibbsSettings
 from spectral_spark.refine.refine_settings import RefineSettings
-from spectral_spark.refine.refine_state import RefineState
 from spectral_spark.refine.topic_counts import likelihood_steps
+from spectral_spark.refine.word_topics import SweepKernel, WordBlock
+from spectral_spark.tree.group_balance import WEIGHT_STEPS
 
 SAMPLE_DOCUMENTS = BLOCK_DOCUMENTS
 SAMPLE_ENTRIES = 1 << 18
 PROBE_SECONDS = 0.4
+FREED_BYTES = 31 << 20         # the C library adapts to freed arrays of less than 32 MiB
 SWEPT_WORDS = 1 << 18
 SWEPT_CELLS = 1 << 21
 SETTLING_SWEEPS = 4
@@ -62,6 +65,7 @@ class KernelCosts:
 
 def measure_kernels(size: CorpusSize, settings: FitSettings) -> KernelCosts:
     """Run the kernels over made-up documents of the corpus's mean length, for about a second in all."""
+    np.ones(FREED_BYTES // 8)           # as in a fit: once so much was freed, memory of a call is kept for the next one
     d, p = size.vocab_size, settings.basis_columns(size.vocab_size)
     k = p // 2 if settings.k == "auto" else int(settings.k)
     batch = _documents(size)
@@ -108,19 +112,28 @@ def _seconds_per_document(kernel: Kernel, shared: dict[str, np.ndarray], batch: 
 
 
 def _seconds_of_a_sweep(size: CorpusSize, k: int) -> tuple[float, float]:
-    """Of one word, and of one cell of words by topics; the documents have a few topics each, as real ones do."""
+    """Of one word, and of one cell of words by topics; the documents have a few topics each, as real ones do.
+
+    The draws alone are timed: what lies between two sweeps would be most of those over so few words.
+    """
     sample, topics = _themed_documents(size, k)
-    state = RefineState.start(topics, np.full(k, 1.0 / k), np.array([-1]), np.zeros(1, int),
-                              float(len(sample.words)), float(sample.documents))
-    settings = GibbsSettings(surplus=0.0, first_total=GibbsSettings.last_total)
-    sampler = GibbsSampler(state, sample, settings, RefineSettings())
+    settings = GibbsSettings()
+    block = WordBlock(
+        sample.indptr, sample.words, sample.nodes, np.arange(sample.documents, dtype=np.uint64),
+        np.zeros(len(sample.words), np.int32),
+    )
+    shared = {
+        "likelihood": likelihood_steps(topics * (len(sample.words) / k), settings.smoothing),
+        "prior": np.full((1, k), max(1, int(settings.last_total * PRIOR_STEPS / k)), np.int64),
+        "weights": np.full(1, WEIGHT_STEPS, np.int64), "seed": np.zeros(1, np.uint64), "cold": np.ones(1, bool),
+    }
+    block = SweepKernel().start(shared).add(block)
+    sums = SweepKernel().start({**shared, "cold": np.zeros(1, bool)})
     for _ in range(SETTLING_SWEEPS):
-        sampler.sweep()
+        block = sums.add(block)
     counts = np.ones((min(size.vocab_size, SWEPT_CELLS // k + 1), k), np.uint32)
     likelihood = _repeated(lambda: likelihood_steps(counts, settings.smoothing)) / counts.size
-    cells = np.unique(sample.words).size * k * CELL_PASSES * likelihood
-    word = max(_repeated(sampler.sweep) - cells, 0.0) / len(sample.words)
-    return word, CELL_PASSES * likelihood
+    return _repeated(lambda: sums.add(block)) / len(sample.words), CELL_PASSES * likelihood
 
 
 def _themed_documents(size: CorpusSize, k: int) -> tuple[DocumentSample, np.ndarray]:

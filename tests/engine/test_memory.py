@@ -58,9 +58,27 @@ def test_a_forecast_follows_the_setting_that_decides_where_a_fit_runs() -> None:
     assert there.seconds > here.seconds + 1
 
 
+def test_a_forecast_knows_who_sweeps_all_words() -> None:
+    """The driver of a local session does, up to 64 million words, and then holds them; elsewhere workers do."""
+    size, settings = CorpusSize(3 * 10**6, 60 * 10**6, 20_000), FitSettings(k=50)
+    here = forecast(size, settings, 2, costs=COSTS)
+    there = forecast(size, settings, 2, costs=COSTS, local=False)
+    steps = [{step.name: step.seconds for step in found.passes} for found in (here, there)]
+    assert steps[0]["moments"] == steps[1]["moments"]                     # passes over all documents are of workers
+    assert steps[0]["sampling all"] < steps[1]["sampling all"]
+    assert here.memory.driver > there.memory.driver + 16 * size.tokens
+    beyond = replace(size, tokens=70 * 10**6)
+    assert forecast(beyond, settings, 2, costs=COSTS) == forecast(beyond, settings, 2, costs=COSTS, local=False)
+    held = replace(size, documents=10**6, tokens=18 * 10**6)
+    passes = {step.name for step in forecast(held, settings, 2, costs=COSTS).passes if step.bottleneck == "kernel"}
+    assert "moments" in passes                                            # by the driver, without a job
+
+
 def test_a_forecast_grows_with_the_documents_and_shrinks_with_cores() -> None:
     settings = FitSettings(k=50, refine_passes=2)
-    small, large = (forecast(CorpusSize(n, 60 * n, 10_000), settings, 2, costs=COSTS) for n in (10**6, 10**7))
+    small, large = (
+        forecast(CorpusSize(n, 60 * n, 10_000), settings, 2, costs=COSTS, local=False) for n in (10**6, 10**7)
+    )
     assert 8 < large.seconds / small.seconds < 10.5
     spread = forecast(CorpusSize(10**7, 6 * 10**8, 10_000), settings, 64, executors=16, costs=COSTS)
     assert spread.seconds < large.seconds / 10
@@ -83,7 +101,9 @@ def test_containers_too_small_for_their_workers_are_remarked_upon() -> None:
 
 def test_documents_on_the_driver_take_memory() -> None:
     settings = FitSettings(k=50)
-    few, many = (forecast(CorpusSize(n, 18 * n, 20_000), settings, 2, costs=COSTS).memory for n in (10**6, 10**7))
+    few, many = (
+        forecast(CorpusSize(n, 18 * n, 20_000), settings, 2, costs=COSTS, local=False).memory for n in (10**6, 10**7)
+    )
     assert few.driver + (200 << 20) < many.driver < few.driver + (1 << 30)
     assert few.worker == many.worker
     assert memory.held_bytes(memory.MOST_KNOWN + 1, 5) < memory.held_bytes(1000, 5)       # nobody knows so many

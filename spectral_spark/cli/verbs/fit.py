@@ -88,7 +88,8 @@ def plan(settings: Namespace) -> list[str]:
     passes = planned_passes(wanted, manifest["terms"], tokens, has_basis)
     k = None if wanted.k == "auto" else int(wanted.k)
     third = wanted.collects_third(columns, 0 if has_basis else tokens)
-    held = held_bytes(train, wanted.search_words(k or columns // 2, tokens))
+    swept = tokens if settings.dry_run and wanted.samples_all(tokens) and _sweeps_here(settings, tokens) else 0
+    held = held_bytes(train, swept or wanted.search_words(k or columns // 2, tokens))
     need = memory_need(manifest["terms"], columns, k, third=third, held=held)
     return [
         f"fit {'as many topics as there are' if wanted.k == 'auto' else f'{wanted.k} topics'} to '{settings.corpus}': "
@@ -134,17 +135,33 @@ def passes_line(
 
 def _time(documents: int, tokens: int, terms: int, wanted: FitSettings, settings: Namespace) -> list[str]:
     """How long it would take here, from the speed of the kernels on this machine."""
-    from spectral_spark.engine.choose_corpus import SETTING, entries_limit
-    from spectral_spark.engine.session import spark_setting
     from spectral_spark.fit.forecast import forecast
     from spectral_spark.fit.kernel_costs import CorpusSize
 
     given = re.fullmatch(r"local\[(\d+)\]", settings.master or "")
     cores = int(given[1]) if given else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-    limit = entries_limit(spark_setting(SETTING, dict(settings.spark_conf), _spark_of_config(settings.config)))
-    expected = forecast(CorpusSize(documents, tokens, terms), wanted, cores, driver_entries=limit)
+    limit, local = _where(settings)
+    expected = forecast(CorpusSize(documents, tokens, terms), wanted, cores, driver_entries=limit, local=local)
     return [f"time: about {duration(expected.seconds)} on {cores} cores like this machine's, after Spark has started; "
             f"most of it goes into {expected.bottleneck}"]
+
+
+def _where(settings: Namespace) -> tuple[int, bool]:
+    """The most entries that stay on the driver, and whether the session will be a local one."""
+    from spectral_spark.engine.choose_corpus import SETTING, entries_limit
+    from spectral_spark.engine.session import spark_setting
+
+    given, fallbacks = dict(settings.spark_conf), _spark_of_config(settings.config)
+    master = settings.master or spark_setting("spark.master", given, fallbacks) or "local[*]"
+    return entries_limit(spark_setting(SETTING, given, fallbacks)), master.startswith("local[")
+
+
+def _sweeps_here(settings: Namespace, tokens: int) -> bool:
+    """Whether the driver will sweep so many words."""
+    from spectral_spark.engine.choose_corpus import driver_copies
+
+    limit, local = _where(settings)
+    return driver_copies(limit, 0.75 * tokens, local=local)
 
 
 def _spark_of_config(path: str | None) -> dict[str, str]:
