@@ -65,8 +65,8 @@ class KernelCosts:
 
 def measure_kernels(size: CorpusSize, settings: FitSettings) -> KernelCosts:
     """Run the kernels over made-up documents of the corpus's mean length, for about a second in all."""
-    np.ones(FREED_BYTES // 8)           # as in a fit: once so much was freed, memory of a call is kept for the next one
     d, p = size.vocab_size, settings.basis_columns(size.vocab_size)
+    np.ones(min(d * p, FREED_BYTES // 8))   # as in a fit: once so much was freed, a call's memory is kept for the next
     k = p // 2 if settings.k == "auto" else int(settings.k)
     batch = _documents(size)
     rng = np.random.default_rng(0)
