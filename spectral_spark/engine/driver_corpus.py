@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 
 from spectral_spark.data.kernel import Kernel
 from spectral_spark.engine.corpus import NODE_COUNTS, Corpus, PathCounts
-from spectral_spark.engine.driver_sums import Block, decoded_shards, packed_blocks, sum_in_threads
+from spectral_spark.engine.driver_sums import decoded_shards, sum_in_threads
 from spectral_spark.engine.pack_counts import DROP_REASONS, joined_identities
-from spectral_spark.engine.packing import SORT_COLUMNS, Decoder, Packing
+from spectral_spark.engine.packing import SORT_COLUMNS, Block, Decoder, Packing, packed_blocks
 from spectral_spark.engine.progress import Progress
 from spectral_spark.engine.spark_versions import to_arrow
 from spectral_spark.engine.tree_sum import TreeSum

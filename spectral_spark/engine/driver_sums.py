@@ -5,23 +5,19 @@ shards as on executors, and the states are added in the same order: the sums are
 """
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from itertools import groupby
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
 from spectral_spark.data.kernel import Kernel
-from spectral_spark.engine.packing import Decoder
+from spectral_spark.engine.packing import Block
 from spectral_spark.engine.progress import Progress
 from spectral_spark.engine.sparse_rows import Partial, thinned
 from spectral_spark.engine.tree_sum import TreeSum
-
-Block = Callable[[], Any]       # its documents, decoded
 
 
 def sum_in_threads(
@@ -52,14 +48,6 @@ def sum_in_threads(
         for (shard, _), arrays in zip(shards, pool.map(state, shards), strict=True):
             sums.push(0, shard, arrays)
     return sums
-
-
-def packed_blocks(table: pa.Table, decode: Decoder) -> Iterator[tuple[int, int, Block]]:
-    """(shard, number, block) of packed rows, in their order; blocks without documents are left out."""
-    for batch in table.to_batches():
-        shards, numbers, sizes = (batch.column(name).to_numpy() for name in ("shard", "block", "documents"))
-        for row in np.flatnonzero(sizes):
-            yield int(shards[row]), int(numbers[row]), partial(decode, batch, int(row))
 
 
 def decoded_shards(blocks: Iterable[tuple[int, Block]]) -> Iterator[list[Any]]:

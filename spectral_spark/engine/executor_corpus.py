@@ -19,11 +19,11 @@ from threadpoolctl import threadpool_limits
 from spectral_spark.data.kernel import Accumulator, Kernel
 from spectral_spark.engine.batch_size import small_batches
 from spectral_spark.engine.corpus import NODE_COUNTS, Corpus, PathCounts
-from spectral_spark.engine.driver_sums import Block, decoded_shards, packed_blocks, sum_in_threads
+from spectral_spark.engine.driver_sums import decoded_shards, sum_in_threads
 from spectral_spark.engine.executor_sweeps import ExecutorSweeps
 from spectral_spark.engine.kept_rows import keep_rows
 from spectral_spark.engine.pack_counts import BLOCK_DOCUMENTS, DROP_REASONS, joined_identities
-from spectral_spark.engine.packing import SORT_COLUMNS, Decoder, Packing, task_count
+from spectral_spark.engine.packing import SORT_COLUMNS, Block, Decoder, Packing, packed_blocks, task_count
 from spectral_spark.engine.partial_states import ROW_SCHEMA, assemble, encode, sum_by_row_blocks
 from spectral_spark.engine.progress import Progress
 from spectral_spark.engine.shared_arrays import SharedArrays, parallelism

@@ -7,6 +7,7 @@ documents in the same order, whatever the partitioning of the input.
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -22,6 +23,7 @@ MANY_SHARDS = 8                     # per core, and the most in one partition
 SORT_COLUMNS = ("shard", "key", "tie")
 
 Decoder = Callable[[pa.RecordBatch, int], Any]
+Block = Callable[[], Any]            # its documents, decoded
 Packer = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
@@ -95,3 +97,11 @@ def cut_blocks(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[tuple[i
                     block, waiting, rows = block + 1, [], 0
     if rows:
         yield shard, block, pa.Table.from_batches(waiting)
+
+
+def packed_blocks(table: pa.Table, decode: Decoder) -> Iterator[tuple[int, int, Block]]:
+    """(shard, number, block) of packed rows, in their order; blocks without documents are left out."""
+    for batch in table.to_batches():
+        shards, numbers, sizes = (batch.column(name).to_numpy() for name in ("shard", "block", "documents"))
+        for row in np.flatnonzero(sizes):
+            yield int(shards[row]), int(numbers[row]), partial(decode, batch, int(row))

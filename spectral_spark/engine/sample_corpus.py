@@ -9,10 +9,9 @@ from pyspark.sql import SparkSession
 from spectral_spark.data.count_batch import CountBatch
 from spectral_spark.engine.corpus import CountedCorpus, PathCounts
 from spectral_spark.engine.driver_corpus import DriverCorpus
-from spectral_spark.engine.driver_sums import Block
 from spectral_spark.engine.memory import driver_threads
 from spectral_spark.engine.pack_counts import BLOCK_DOCUMENTS
-from spectral_spark.engine.packing import shard_count
+from spectral_spark.engine.packing import Block, shard_count
 from spectral_spark.engine.progress import Progress
 from spectral_spark.tree.census import Census
 from spectral_spark.tree.nodes import DocumentTree, Path
