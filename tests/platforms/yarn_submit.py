@@ -1,5 +1,6 @@
 """``spark-submit --master yarn`` as docs/guides/deploying.md says it: Python and its packages travel in an archive."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 
 from tests.cluster.standalone import QUICK_JVM, REPOSITORY
 
+KERNELS = {"OPENBLAS_CORETYPE"}         # of linear algebra: their last bits differ, and containers inherit no environment
 _PACK = "import venv_pack; venv_pack.pack(prefix={prefix!r}, output={output!r}, force=True)"
 
 
@@ -42,6 +44,8 @@ def yarn_settings(mode: str) -> dict[str, str]:
         "spark.executorEnv.SPARK_LOCAL_IP": "127.0.0.1", "spark.yarn.appMasterEnv.SPARK_LOCAL_IP": "127.0.0.1",
         "spark.executor.memoryOverheadFactor": "0.2",
     }
+    for name in KERNELS & os.environ.keys():
+        settings |= {f"spark.executorEnv.{name}": os.environ[name], f"spark.yarn.appMasterEnv.{name}": os.environ[name]}
     if mode == "client":
         settings |= {"spark.driver.host": "127.0.0.1"}
     else:
