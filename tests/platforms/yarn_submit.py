@@ -9,7 +9,7 @@ import pytest
 
 from tests.cluster.standalone import QUICK_JVM, REPOSITORY
 
-KERNELS = {"OPENBLAS_CORETYPE"}         # of linear algebra: their last bits differ, and containers inherit no environment
+KERNELS = {"OPENBLAS_CORETYPE"}         # of linear algebra: last bits differ, and containers inherit no environment
 _PACK = "import venv_pack; venv_pack.pack(prefix={prefix!r}, output={output!r}, force=True)"
 
 
