@@ -18,7 +18,7 @@ from spectral_spark.ingest.demo_corpus import simulate_demo, write_demo
 from spectral_spark.serve.topic_model import TopicModel
 from tests.platforms.store import free_port
 
-mlflow = pytest.importorskip("mlflow", reason="MLflow is not installed: pip install 'spectral-spark[platforms]'")
+mlflow = pytest.importorskip("mlflow", reason="MLflow is not installed: pip install mlflow")
 pytest.importorskip("sqlalchemy", reason="MLflow without a store (mlflow-skinny): pip install mlflow")
 pytestmark = [pytest.mark.platforms, pytest.mark.timeout(3600)]
 ROOT = Path(__file__).parents[2]
