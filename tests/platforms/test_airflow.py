@@ -26,7 +26,7 @@ export PYTHONPATH={root} PYSPARK_PYTHON={python}
 case "$*" in *{update}*)
     if mkdir {store}.killed 2> /dev/null; then
         {command} "$@" &
-        until compgen -G "{store}/run_date=*/.model.partial-*" > /dev/null; do sleep 0.05; done
+        until compgen -G "{store}/run_date=*/.model.partial-*" > /dev/null || ! kill -0 $!; do sleep 0.01; done
         kill -9 $!
         exit 137
     fi ;;
